@@ -1,0 +1,131 @@
+#include "curnm/base/files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "curnm/base/error.h"
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Descriptor {
+ public:
+  Descriptor(const fs::path& path, int flags, mode_t mode = 0)
+      : fd_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  /// Some file systems report a full disk only here.
+  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+void sync_folder(const fs::path& folder) {
+  const Descriptor directory(folder, O_RDONLY | O_DIRECTORY);
+  if (!directory.valid() || ::fsync(directory.get()) != 0) {
+    fail("cannot sync {}: {}", folder.string(), os_reason(errno));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path) {
+  const Descriptor file(path, O_RDONLY);
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) {
+    fail("cannot open {}: {}", path.string(), os_reason(errno));
+  }
+  if (!S_ISREG(status.st_mode)) fail("{} is not a regular file", path.string());
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile({}));
+
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (address == MAP_FAILED) fail("cannot map {}: {}", path.string(), os_reason(errno));
+  return std::shared_ptr<const MappedFile>(
+      new MappedFile({static_cast<const std::byte*>(address), size}));
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+std::string_view MappedFile::text() const {
+  return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
+}
+
+void write_file(const fs::path& path, std::span<const std::byte> bytes) {
+  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (!file.valid()) fail("cannot create {}: {}", path.string(), os_reason(errno));
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot write {}: {}", path.string(), os_reason(errno));
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  if (::fsync(file.get()) != 0 || !file.close()) {
+    fail("cannot write {}: {}", path.string(), os_reason(errno));
+  }
+}
+
+void write_file(const fs::path& path, std::string_view text) {
+  write_file(path, std::as_bytes(std::span(text)));
+}
+
+AtomicFolder::AtomicFolder(fs::path target, bool replace)
+    : target_(fs::absolute(target).lexically_normal()), replace_(replace) {
+  if (target_.filename().empty()) target_ = target_.parent_path();  // a trailing slash
+  if (!replace_ && fs::exists(target_)) {
+    fail("{} exists already; pass --force to replace it", target.string());
+  }
+  std::error_code error;
+  fs::create_directories(target_.parent_path(), error);
+  if (error) fail("cannot create {}: {}", target_.parent_path().string(), error.message());
+
+  std::string pattern = target_.string() + ".partial-XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    fail("cannot create a folder in {}: {}", target_.parent_path().string(), os_reason(errno));
+  }
+  staging_ = pattern;
+  ::chmod(staging_.c_str(), 0755);
+}
+
+AtomicFolder::~AtomicFolder() {
+  if (staging_.empty()) return;
+  std::error_code ignored;
+  fs::remove_all(staging_, ignored);
+}
+
+void AtomicFolder::commit() {
+  sync_folder(staging_);
+  // With something in the way the two folders swap names in one step, so that there is no instant
+  // without a complete one; the old one is then removed under the temporary name.
+  const bool swap = fs::exists(fs::symlink_status(target_));
+  if (swap && !replace_) fail("{} appeared meanwhile; nothing was replaced", target_.string());
+  const unsigned int flags = swap ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+  if (::renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD, target_.c_str(), flags) != 0) {
+    fail("cannot rename {} to {}: {}", staging_.string(), target_.string(), os_reason(errno));
+  }
+  sync_folder(target_.parent_path());
+  if (swap) {
+    std::error_code ignored;
+    fs::remove_all(staging_, ignored);
+  }
+  staging_.clear();
+}
+
+}  // namespace curnm

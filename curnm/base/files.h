@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace curnm {
+
+/// The bytes of a file, mapped read-only. Throws Error when it cannot be opened.
+class MappedFile {
+ public:
+  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::string_view text() const;
+
+ private:
+  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::span<const std::byte> bytes_;
+};
+
+/// Writes a whole file and forces it to the disk. Throws Error on any failure (a full disk too).
+void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// A folder that appears all at once. Files are written to `staging()` beside the target;
+/// `commit()` syncs and renames it. Without a commit (an exception, a kill) nothing appears at the
+/// target, and what stood there before stays as it was.
+class AtomicFolder {
+ public:
+  /// Throws Error when the target exists, unless `replace`; and when the place is not writable.
+  AtomicFolder(std::filesystem::path target, bool replace);
+  ~AtomicFolder();
+  AtomicFolder(const AtomicFolder&) = delete;
+  AtomicFolder& operator=(const AtomicFolder&) = delete;
+
+  const std::filesystem::path& staging() const { return staging_; }
+  void commit();
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path staging_;
+  bool replace_;
+};
+
+}  // namespace curnm

@@ -1,0 +1,143 @@
+#include <fmt/ranges.h>
+
+#include <cctype>
+#include <initializer_list>
+
+#include "curnm/base/names.h"
+#include "curnm/data/event_table.h"
+#include "curnm/data/readers.h"
+
+// Plain tables: `src,dst,time[,label][,features...]`, with or without a header.
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+/// The names of a table's columns, each of which is claimed at most once.
+class Header {
+ public:
+  Header(const RowReader& rows, std::span<const std::string_view> names)
+      : rows_(rows), names_(names.begin(), names.end()), claimed_(names.size(), false) {}
+
+  /// The column that the user named, or else the first of the usual names; -1 without one.
+  int claim(const std::string& asked, std::initializer_list<std::string_view> usual) {
+    if (!asked.empty()) {
+      const int column = find(asked);
+      if (column < 0) unknown_column(asked);
+      return column;
+    }
+    for (std::string_view name : usual) {
+      const int column = find(std::string(name));
+      if (column >= 0) return column;
+    }
+    return -1;
+  }
+  int require(const std::string& asked, std::initializer_list<std::string_view> usual,
+              std::string_view what) {
+    const int column = claim(asked, usual);
+    if (column >= 0) return column;
+    rows_.fail_here("no column is named like a {0} ({1}); say which one with --{0}-column", what,
+                    fmt::join(names_, ", "));
+  }
+  std::vector<int> unclaimed() const {
+    std::vector<int> columns;
+    for (std::size_t i = 0; i < claimed_.size(); ++i) {
+      if (!claimed_[i]) columns.push_back(static_cast<int>(i));
+    }
+    return columns;
+  }
+
+ private:
+  int find(const std::string& name) {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (claimed_[i] || lower(names_[i]) != lower(name)) continue;
+      claimed_[i] = true;
+      return static_cast<int>(i);
+    }
+    return -1;
+  }
+  [[noreturn]] void unknown_column(const std::string& name) const {
+    const std::vector<std::string_view> known(names_.begin(), names_.end());
+    unknown_name("column", name, known);
+  }
+
+  const RowReader& rows_;
+  std::vector<std::string> names_;
+  std::vector<bool> claimed_;
+};
+
+TableLayout layout_from_header(const RowReader& rows, const ReadOptions& options) {
+  Header header(rows, rows.fields());
+  for (const std::string& name : options.drop_columns) header.claim(name, {});
+  header.claim("", {"", "idx", "index", "unnamed: 0"});  // row numbers that pandas writes
+  TableLayout layout;
+  layout.src = header.require(options.src_column,
+                              {"src", "source", "u", "user", "user_id", "from", "sender"}, "src");
+  layout.dst = header.require(
+      options.dst_column,
+      {"dst", "destination", "dest", "target", "i", "v", "item", "item_id", "to", "receiver"},
+      "dst");
+  layout.time = header.require(options.time_column,
+                               {"time", "timestamp", "ts", "t", "unixtime", "unix_time"}, "time");
+  layout.label = header.claim("", {"label", "state_label"});
+  layout.roll = header.claim("", {"ext_roll"});
+  layout.features = header.unclaimed();
+  layout.width = rows.fields().size();
+  return layout;
+}
+
+/// Without names the columns are src, dst, time, label, features; the label of a fourth column
+/// is only assumed where there is one.
+TableLayout layout_by_position(const RowReader& rows, const ReadOptions& options) {
+  if (!options.src_column.empty() || !options.dst_column.empty() || !options.time_column.empty() ||
+      !options.drop_columns.empty()) {
+    rows.fail_here("columns are named on the command line, but the table has no header");
+  }
+  TableLayout layout{.width = rows.fields().size()};
+  if (layout.width > 3) layout.label = 3;
+  for (std::size_t column = 4; column < layout.width; ++column) {
+    layout.features.push_back(static_cast<int>(column));
+  }
+  return layout;
+}
+
+std::string name_of(const fs::path& path) {
+  std::string name = path.filename().string();
+  for (std::string_view extension : {".gz", ".csv", ".tsv", ".txt"}) {
+    if (name.ends_with(extension)) name.resize(name.size() - extension.size());
+  }
+  return name;
+}
+
+}  // namespace
+
+bool recognises_csv(const fs::path& path) { return fs::is_regular_file(path); }
+
+Dataset read_csv(const fs::path& path, const ReadOptions& options) {
+  const TextFile file(path);
+  RowReader rows(file.text(), path);
+  if (!rows.next()) fail("{} is empty", path.string());
+  if (rows.fields().size() < 3) {
+    rows.fail_here("{} column(s); a network needs at least src, dst and time",
+                   rows.fields().size());
+  }
+  // Without a header the third column is the time, and a time is a number.
+  const bool has_header = !is_number(rows.fields()[2]);
+  TableLayout layout =
+      has_header ? layout_from_header(rows, options) : layout_by_position(rows, options);
+  if (!has_header) rows.put_back();
+  if (options.separate_ids) {
+    layout.src_prefix = "src:";
+    layout.dst_prefix = "dst:";
+  }
+  return finish(read_rows(rows, layout), name_of(path));
+}
+
+}  // namespace curnm

@@ -1,0 +1,218 @@
+#include "curnm/data/dataset.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "curnm/base/digest.h"
+#include "curnm/base/error.h"
+#include "curnm/base/files.h"
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "curnm-dataset";
+constexpr int kVersion = 1;
+static_assert(std::endian::native == std::endian::little,
+              "columns are stored as they are in memory");
+
+template <class T>
+std::span<const std::byte> bytes_of(const Column<T>& column) {
+  return std::as_bytes(column.span());
+}
+
+struct ColumnSpec {
+  const char* file;
+  std::int64_t rows;  // that it must have when it is there; kAnyRows for the text of the names
+  std::int64_t width = 1;
+  bool required = false;
+};
+constexpr std::int64_t kAnyRows = -1;
+
+/// Calls visit(spec, column) for every column that the format knows: the one list from which
+/// saving, loading and the digest come.
+template <class AnyDataset, class Visit>
+void for_each_column(AnyDataset& d, std::int64_t events, const Visit& visit) {
+  const std::int64_t nodes = d.events.num_nodes;
+  using Spec = ColumnSpec;
+  visit(Spec{"time.f64", events, 1, true}, d.events.time);
+  visit(Spec{"src.i32", events, 1, true}, d.events.src);
+  visit(Spec{"dst.i32", events, 1, true}, d.events.dst);
+  visit(Spec{"labels.f32", events}, d.labels);
+  visit(Spec{"roll.u8", events}, d.roll);
+  visit(Spec{"edge_features.f32", events, d.edge_features.width}, d.edge_features.values);
+  visit(Spec{"node_features.f32", nodes, d.node_features.width}, d.node_features.values);
+  visit(Spec{"communities.i32", nodes}, d.communities);
+  visit(Spec{"id_offsets.i64", nodes + 1}, d.ids.offsets);
+  visit(Spec{"id_text.txt", kAnyRows}, d.ids.text);
+}
+
+/// The digest of a whole network, from those of its columns in the order of the list above.
+class NetworkDigest {
+ public:
+  explicit NetworkDigest(NodeId nodes) : text_(fmt::format("nodes {}\n", nodes)) {}
+  void add(const ColumnSpec& spec, std::string_view column_digest) {
+    text_ += fmt::format("{} {} {}\n", spec.file, spec.width, column_digest);
+  }
+  std::string finish() const { return digest(text_); }
+
+ private:
+  std::string text_;
+};
+
+ordered_json describe(const Dataset& dataset) {
+  NetworkDigest whole(dataset.events.num_nodes);
+  ordered_json columns = ordered_json::object();
+  for_each_column(dataset, dataset.events.size(), [&](const ColumnSpec& spec, const auto& column) {
+    if (column.empty()) return;
+    const std::string column_digest = digest(bytes_of(column));
+    whole.add(spec, column_digest);
+    columns[spec.file] = {{"bytes", bytes_of(column).size()}, {"digest", column_digest}};
+  });
+  return {{"format", kFormat},
+          {"version", kVersion},
+          {"name", dataset.name},
+          {"source", dataset.source},
+          {"source_format", dataset.format},
+          {"nodes", dataset.events.num_nodes},
+          {"events", dataset.events.size()},
+          {"edge_feature_width", dataset.edge_features.width},
+          {"node_feature_width", dataset.node_features.width},
+          {"digest", whole.finish()},
+          {"notes", dataset.notes},
+          {"columns", columns}};
+}
+
+/// A field of meta.json, with an error that says which one is missing or of the wrong kind.
+template <class T>
+T field(const ordered_json& json, const fs::path& file, const char* key) {
+  try {
+    return json.at(key).get<T>();
+  } catch (const nlohmann::json::exception&) {
+    fail("{}: the field '{}' is missing or damaged; import the network again", file.string(), key);
+  }
+}
+
+ordered_json read_meta(const fs::path& folder) {
+  const fs::path file = folder / "meta.json";
+  const auto mapped = MappedFile::open(file);
+  ordered_json meta = ordered_json::parse(mapped->text(), nullptr, /*allow_exceptions=*/false);
+  if (!meta.is_object() || meta.value("format", ordered_json()) != kFormat) {
+    fail("{} does not describe a curnm data set", file.string());
+  }
+  const int version = field<int>(meta, file, "version");
+  if (version > kVersion) {
+    fail("{}: written by a newer curnm (format version {}, this one reads up to {}); update curnm",
+         file.string(), version, kVersion);
+  }
+  if (version < 1) fail("{}: format version {} does not exist", file.string(), version);
+  return meta;
+}
+
+/// Maps one column after checking it against its entry {bytes, digest} in meta.json.
+template <class T>
+Column<T> map_column(const fs::path& file, const ColumnSpec& spec, std::int64_t expected_bytes,
+                     std::string_view expected_digest) {
+  const auto mapped = MappedFile::open(file);
+  const std::span<const std::byte> bytes = mapped->bytes();
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  const bool right_rows = spec.rows == kAnyRows ||
+                          size == spec.rows * spec.width * static_cast<std::int64_t>(sizeof(T));
+  if (size != expected_bytes || !right_rows) {
+    fail(
+        "{} is truncated or damaged: {} bytes do not fit its description in meta.json; import the "
+        "network again",
+        file.string(), size);
+  }
+  if (digest(bytes) != expected_digest) {
+    fail("{} is damaged: its digest differs from the one in meta.json; import the network again",
+         file.string());
+  }
+  return {{reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)}, mapped};
+}
+
+void check_ids(const IdMap& ids, const fs::path& folder) {
+  if (ids.empty()) return;
+  const bool ascending = std::is_sorted(ids.offsets.begin(), ids.offsets.end());
+  if (!ascending || ids.offsets.front() != 0 || ids.offsets.back() != ids.text.size()) {
+    fail("{}: the offsets of the node names are damaged; import the network again",
+         folder.string());
+  }
+}
+
+void check_finite(const Column<float>& values, const fs::path& folder, const char* name) {
+  if (!std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) {
+    fail("{}: {} has values that are not finite", folder.string(), name);
+  }
+}
+
+}  // namespace
+
+std::string Dataset::digest() const { return describe(*this)["digest"]; }
+
+bool is_dataset(const fs::path& folder) { return fs::is_regular_file(folder / "meta.json"); }
+
+void save_dataset(const Dataset& dataset, const fs::path& folder, bool force) {
+  const bool replaceable = !fs::exists(folder) || is_dataset(folder) ||
+                           (fs::is_directory(folder) && fs::is_empty(folder));
+  if (!replaceable)
+    fail("{} exists and is not a curnm data set; it is left alone", folder.string());
+
+  AtomicFolder output(folder, force);
+  for_each_column(dataset, dataset.events.size(), [&](const ColumnSpec& spec, const auto& column) {
+    if (column.empty()) return;
+    CURNM_ASSERT(spec.rows == kAnyRows || column.size() == spec.rows * spec.width);
+    write_file(output.staging() / spec.file, bytes_of(column));
+  });
+  write_file(output.staging() / "meta.json", describe(dataset).dump(2) + "\n");
+  output.commit();
+}
+
+Dataset load_dataset(const fs::path& folder) {
+  const ordered_json meta = read_meta(folder);
+  const fs::path file = folder / "meta.json";
+  const auto count = [&](const char* key, std::int64_t limit) {
+    const auto value = field<std::int64_t>(meta, file, key);
+    if (value < 0 || value > limit) fail("{}: '{}' is {}", file.string(), key, value);
+    return value;
+  };
+  Dataset d{.name = field<std::string>(meta, file, "name"),
+            .source = field<std::string>(meta, file, "source"),
+            .format = field<std::string>(meta, file, "source_format"),
+            .notes = field<std::vector<std::string>>(meta, file, "notes")};
+  d.events.num_nodes = static_cast<NodeId>(count("nodes", std::numeric_limits<NodeId>::max()));
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  const std::int64_t events = count("events", kMost);
+  d.edge_features.width = count("edge_feature_width", 1 << 20);
+  d.node_features.width = count("node_feature_width", 1 << 20);
+
+  const auto columns = field<ordered_json>(meta, file, "columns");
+  NetworkDigest whole(d.events.num_nodes);
+  for_each_column(d, events, [&]<class T>(const ColumnSpec& spec, Column<T>& column) {
+    if (!columns.contains(spec.file)) {
+      if (spec.required && events > 0)
+        fail("{}: the column {} is missing", file.string(), spec.file);
+      return;
+    }
+    const auto entry = field<ordered_json>(columns, file, spec.file);
+    const auto column_digest = field<std::string>(entry, file, "digest");
+    whole.add(spec, column_digest);
+    column = map_column<T>(folder / spec.file, spec, field<std::int64_t>(entry, file, "bytes"),
+                           column_digest);
+  });
+  if (whole.finish() != field<std::string>(meta, file, "digest")) {
+    fail("{}: the digest of the whole network differs; import the network again", file.string());
+  }
+  validate(d.events);
+  check_ids(d.ids, folder);
+  check_finite(d.edge_features.values, folder, "edge_features.f32");
+  check_finite(d.node_features.values, folder, "node_features.f32");
+  return d;
+}
+
+}  // namespace curnm

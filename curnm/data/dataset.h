@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "curnm/base/column.h"
+#include "curnm/data/id_map.h"
+#include "curnm/graph/event_log.h"
+
+namespace curnm {
+
+/// A temporal network with everything that belongs to it. Optional columns are empty when absent.
+struct Dataset {
+  std::string name;
+  std::string source;  // the file or folder it was read from, or how it was made
+  std::string format;  // of that source
+  EventLog events;
+  Column<float> labels;         // [E]
+  Column<std::uint8_t> roll;    // [E]: 0 train, 1 validation, 2 test, where the source says so
+  FeatureMatrix edge_features;  // [E,F]
+  FeatureMatrix node_features;  // [N,F]
+  IdMap ids;
+  Column<std::int32_t> communities;  // [N]: planted truth of synthetic networks, -1 without one
+  std::vector<std::string> notes;    // what a person should know about the reading of the source
+
+  /// Identifies the content, whatever file it came from.
+  std::string digest() const;
+};
+
+/// Writes a folder: meta.json and one raw little-endian file per column. The folder appears
+/// complete or not at all. An existing data set is replaced only with `force`, anything else never.
+void save_dataset(const Dataset& dataset, const std::filesystem::path& folder, bool force);
+
+/// Maps a folder that `save_dataset` wrote. Checks version, sizes, digests and the log's
+/// invariants; throws Error naming the file that is damaged.
+Dataset load_dataset(const std::filesystem::path& folder);
+
+/// Does the folder claim to be one of ours? (`load_dataset` may still find it damaged.)
+bool is_dataset(const std::filesystem::path& folder);
+
+}  // namespace curnm

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <filesystem>
+
+#include "curnm/base/column.h"
+
+namespace curnm {
+
+/// Reads a numpy array of one or two dimensions as 32-bit floats (from f2, f4, f8, signed and
+/// unsigned integers and bool; C or Fortran order). One dimension is a matrix of width 1. Throws
+/// Error for anything else, and for values that are not finite.
+FeatureMatrix read_npy(const std::filesystem::path& path);
+
+}  // namespace curnm

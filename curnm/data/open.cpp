@@ -1,0 +1,21 @@
+#include "curnm/data/open.h"
+
+#include "curnm/base/names.h"
+#include "curnm/data/reader.h"
+#include "curnm/data/synthetic.h"
+
+namespace curnm {
+
+Dataset open_dataset(std::string_view data) {
+  constexpr std::string_view kSynthetic = "synthetic";
+  if (data == kSynthetic || data.starts_with("synthetic:")) {
+    const std::string_view preset =
+        data == kSynthetic ? synthetic_presets().front().name : data.substr(kSynthetic.size() + 1);
+    const SyntheticPreset& found = find_entry("preset", synthetic_presets(), preset);
+    return generate(found.options, found.name);
+  }
+  const std::filesystem::path path(data);
+  return is_dataset(path) ? load_dataset(path) : read_network(path);
+}
+
+}  // namespace curnm

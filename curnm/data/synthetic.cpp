@@ -1,0 +1,145 @@
+#include "curnm/data/synthetic.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "curnm/base/rng.h"
+
+namespace curnm {
+namespace {
+
+constexpr std::array<SyntheticPreset, 3> kPresets = {{
+    {"drift", "preferences move between communities (positive shift)", {}},
+    {"repeat",
+     "sources mostly repeat their last partner (high recency)",
+     {.drift = 1, .repeat = 0.8}},
+    {"sparse",
+     "few events per node (positive sparsity)",
+     {.nodes = 6000, .events = 20000, .communities = 40, .drift = 2}},
+}};
+
+// Substreams of the synthetic stream.
+constexpr std::uint64_t kEventDraws = 0;
+constexpr std::uint64_t kSourceDraws = 1;
+
+// Exponents above 1 make low numbers likelier: some nodes are busier than others.
+constexpr double kSourceSkew = 1.6;
+constexpr double kDestinationSkew = 1.4;
+
+std::int64_t skewed(Rng& rng, std::int64_t n, double exponent) {
+  const double position = std::pow(rng.uniform(), exponent) * static_cast<double>(n);
+  return std::min(static_cast<std::int64_t>(position), n - 1);
+}
+
+std::int32_t preferred(const SyntheticOptions& options, NodeId source, double progress) {
+  Rng rng(options.seed, Stream::kSynthetic, kSourceDraws, static_cast<std::uint64_t>(source));
+  const auto home = rng.below(static_cast<std::uint64_t>(options.communities));
+  const double moves = options.drift * progress + rng.uniform();
+  return static_cast<std::int32_t>((home + static_cast<std::uint64_t>(moves)) %
+                                   static_cast<std::uint64_t>(options.communities));
+}
+
+/// Destinations are dealt out to communities in turn: d belongs to community d mod C.
+struct Destinations {
+  NodeId first;  // of the destinations among the nodes
+  std::int64_t count;
+  std::int64_t communities;
+
+  std::int32_t community(NodeId node) const {
+    return node < first ? -1 : static_cast<std::int32_t>((node - first) % communities);
+  }
+  NodeId draw(std::int32_t community, Rng& rng) const {
+    const std::int64_t members = (count - community + communities - 1) / communities;
+    return static_cast<NodeId>(first + community +
+                               communities * skewed(rng, members, kDestinationSkew));
+  }
+};
+
+struct Layout {
+  NodeId sources;
+  Destinations destinations;
+};
+
+Layout layout_of(const SyntheticOptions& options) {
+  const auto sources = static_cast<NodeId>(
+      std::clamp<double>(options.source_share * static_cast<double>(options.nodes), 1,
+                         static_cast<double>(options.nodes - 2)));
+  const NodeId first = options.one_mode ? 0 : sources;
+  return {options.one_mode ? static_cast<NodeId>(options.nodes) : sources,
+          {first, options.nodes - first, options.communities}};
+}
+
+}  // namespace
+
+std::span<const SyntheticPreset> synthetic_presets() { return kPresets; }
+
+std::int32_t preferred_community(const SyntheticOptions& options, NodeId source, Timestamp t) {
+  return preferred(options, source, options.span > 0 ? std::min(t / options.span, 1.0) : 0);
+}
+
+Dataset generate(const SyntheticOptions& given, std::string_view name) {
+  SyntheticOptions options = given;
+  check_ranges(options);
+  const auto [num_sources, destinations] = layout_of(options);
+  if (options.communities > destinations.count) {
+    throw UsageError(fmt::format("--communities {} exceeds the {} destinations",
+                                 options.communities, destinations.count));
+  }
+  const auto events = static_cast<std::size_t>(options.events);
+  const auto width = static_cast<std::size_t>(options.edge_features);
+  std::vector<NodeId> src(events);
+  std::vector<NodeId> dst(events);
+  std::vector<Timestamp> time(events);
+  std::vector<float> features(events * width);
+  std::vector<NodeId> last_partner(static_cast<std::size_t>(num_sources), kNoNode);
+
+  // Exponential gaps scaled to the span: sorted uniform times without a sort.
+  double clock = 0;
+  const double mean_gap = options.span / static_cast<double>(options.events);
+  for (std::size_t e = 0; e < events; ++e) {
+    Rng rng(options.seed, Stream::kSynthetic, kEventDraws, e);
+    clock = std::min(clock - std::log1p(-rng.uniform()) * mean_gap, options.span);
+    if (options.distinct_times > 0) {
+      const auto step = static_cast<std::int64_t>(e) * options.distinct_times / options.events;
+      time[e] =
+          options.span * static_cast<double>(step) / static_cast<double>(options.distinct_times);
+    } else {
+      time[e] = std::floor(clock);
+    }
+
+    const auto u = static_cast<NodeId>(skewed(rng, num_sources, kSourceSkew));
+    NodeId& last = last_partner[static_cast<std::size_t>(u)];
+    NodeId v = last;
+    if (last == kNoNode || rng.uniform() >= options.repeat) {
+      const std::int32_t community = rng.uniform() < options.noise
+                                         ? static_cast<std::int32_t>(rng.below(
+                                               static_cast<std::uint64_t>(options.communities)))
+                                         : preferred_community(options, u, time[e]);
+      v = destinations.draw(community, rng);
+      if (v == u) v = static_cast<NodeId>((v + 1) % options.nodes);  // one-mode: no self-loops
+    }
+    last = v;
+    src[e] = u;
+    dst[e] = v;
+    const auto code = static_cast<std::size_t>(destinations.community(v));
+    for (std::size_t f = 0; f < width; ++f) {
+      features[e * width + f] =
+          static_cast<float>((code % width == f ? 1.0 : 0.0) + 0.5 * (rng.uniform() - 0.5));
+    }
+  }
+
+  std::vector<std::int32_t> communities(static_cast<std::size_t>(options.nodes));
+  for (NodeId node = 0; node < options.nodes; ++node) {
+    communities[static_cast<std::size_t>(node)] = destinations.community(node);
+  }
+  return {.name = std::string(name),
+          .source = "generated " + to_json(options).dump(),
+          .format = "synthetic",
+          .events = {std::move(src), std::move(dst), std::move(time),
+                     static_cast<NodeId>(options.nodes)},
+          .edge_features = {std::move(features), options.edge_features},
+          .communities = std::move(communities)};
+}
+
+}  // namespace curnm

@@ -1,0 +1,185 @@
+#include "curnm/data/text_file.h"
+
+#include <fast_float/fast_float.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
+
+std::string inflate(const fs::path& path, std::size_t most = std::string::npos) {
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (!file) fail("cannot open {}", path.string());
+  gzbuffer(file.get(), 1 << 18);
+  std::string text;
+  std::vector<char> block(1 << 20);
+  while (text.size() < most) {
+    const int got = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()));
+    int code = Z_OK;
+    const char* reason = gzerror(file.get(), &code);
+    if (got < 0 || (got == 0 && code != Z_OK)) {
+      fail("{} is not a complete gzip file: {}", path.string(), reason);
+    }
+    if (got == 0) break;
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+char find_delimiter(std::string_view row) {
+  for (char candidate : {'\t', ',', ';'}) {
+    if (row.find(candidate) != std::string_view::npos) return candidate;
+  }
+  return ' ';
+}
+
+}  // namespace
+
+TextFile::TextFile(const fs::path& path) : mapped_(MappedFile::open(path)) {
+  if (!is_gzip(mapped_->text())) return;
+  inflated_ = inflate(path);
+  mapped_.reset();
+}
+
+std::string TextFile::first_line(const fs::path& path) {
+  const auto mapped = MappedFile::open(path);
+  const std::string text =
+      is_gzip(mapped->text()) ? inflate(path, 1) : std::string(mapped->text().substr(0, 1 << 16));
+  return text.substr(0, text.find_first_of("\r\n"));
+}
+
+RowReader::RowReader(std::string_view text, const fs::path& path)
+    : rest_(text), path_(path.string()) {
+  if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);
+}
+
+bool RowReader::next() {
+  if (std::exchange(held_, false)) return true;
+  while (!rest_.empty()) {
+    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+    std::string_view row = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    ++line_;
+    if (row.ends_with('\r')) row.remove_suffix(1);
+    const std::string_view content = trim(row);
+    if (content.empty() || content.front() == '#' || content.front() == '%') continue;
+    if (delimiter_ == '\0') delimiter_ = find_delimiter(row);
+    split(delimiter_ == ' ' ? content : row);
+    return true;
+  }
+  return false;
+}
+
+void RowReader::split(std::string_view row) {
+  fields_.clear();
+  unescaped_.clear();
+  std::size_t at = 0;
+  while (true) {
+    if (delimiter_ == ' ') {
+      while (at < row.size() && is_blank(row[at])) ++at;
+    }
+    if (at < row.size() && row[at] == '"') {
+      fields_.push_back(quoted(row, at));
+    } else {
+      const std::size_t start = at;
+      while (at < row.size() && row[at] != delimiter_ && !(delimiter_ == ' ' && row[at] == '\t'))
+        ++at;
+      fields_.push_back(trim(row.substr(start, at - start)));
+    }
+    if (at >= row.size()) return;
+    ++at;
+  }
+}
+
+/// A field in quotes; `at` moves behind it, to the delimiter.
+std::string_view RowReader::quoted(std::string_view row, std::size_t& at) {
+  const std::size_t start = ++at;
+  bool escaped = false;
+  while (true) {
+    at = row.find('"', at);
+    if (at == std::string_view::npos) fail_here("a quoted field does not end on its line");
+    if (at + 1 >= row.size() || row[at + 1] != '"') break;
+    escaped = true;
+    at += 2;
+  }
+  std::string_view field = row.substr(start, at - start);
+  ++at;
+  if (at < row.size() && row[at] != delimiter_) {
+    fail_here("text follows the closing quote of '{}'", field);
+  }
+  if (!escaped) return field;
+  auto& plain = *unescaped_.emplace_back(std::make_unique<std::string>());
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    plain += field[i];
+    if (field[i] == '"') ++i;
+  }
+  return plain;
+}
+
+bool is_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = fast_float::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+double parse_time(const RowReader& row, std::string_view text) {
+  double value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = fast_float::from_chars(text.data(), last, value);
+  if (error == std::errc::result_out_of_range) {
+    row.fail_here("time '{}' does not fit a double", text);
+  }
+  if (error != std::errc() || end != last || text.empty()) {
+    row.fail_here("time '{}' is not a number", text);
+  }
+  if (!std::isfinite(value)) row.fail_here("time '{}' is not finite", text);
+  if (value < 0) {
+    row.fail_here("time {} is negative; shift all times so that the first is not below 0", text);
+  }
+  constexpr double kExact = 0x1p53;
+  if (value >= kExact) {
+    // Integers beyond 2^53 may share a double: two different times would silently become one.
+    std::uint64_t integer = 0;
+    const auto parsed = std::from_chars(text.data(), last, integer);
+    const bool is_integer = parsed.ec == std::errc() && parsed.ptr == last;
+    if (is_integer && (value >= 0x1p64 || static_cast<std::uint64_t>(value) != integer)) {
+      row.fail_here(
+          "time {} has more digits than a double holds (2^53); use a coarser unit, such as "
+          "microseconds instead of nanoseconds",
+          text);
+    }
+  }
+  return value + 0.0;  // -0 becomes 0
+}
+
+float parse_float(const RowReader& row, std::string_view text, std::string_view what) {
+  float value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = fast_float::from_chars(text.data(), last, value);
+  if (error == std::errc::result_out_of_range) {
+    row.fail_here("{} '{}' does not fit a 32-bit float", what, text);
+  }
+  if (error != std::errc() || end != last || text.empty()) {
+    row.fail_here("{} '{}' is not a number", what, text);
+  }
+  if (!std::isfinite(value)) row.fail_here("{} '{}' is not finite", what, text);
+  return value;
+}
+
+}  // namespace curnm

@@ -1,0 +1,186 @@
+#include "curnm/evaluation/negatives.h"
+
+#include <algorithm>
+
+#include "curnm/base/error.h"
+#include "curnm/base/parallel.h"
+
+namespace curnm {
+namespace {
+
+constexpr std::array<ProtocolEntry, 5> kProtocols = {{
+    {"random", "source kept, any destination", Protocol::kRandom},
+    {"historical", "pairs seen before, now absent", Protocol::kHistorical},
+    {"inductive", "pairs first seen in the evaluated period, now absent", Protocol::kInductive},
+    {"trans", "half random pairs, half historical (the paper's figure)", Protocol::kTrans},
+    {"source_historical", "source kept, one of its own former partners",
+     Protocol::kSourceHistorical},
+}};
+
+std::vector<NodeId> distinct(std::vector<NodeId> nodes) {
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+}  // namespace
+
+std::span<const ProtocolEntry> protocols() { return kProtocols; }
+
+/// One batch of positives while its negatives are being drawn. Rows fill up from `filled`.
+struct NegativeSampler::Batch {
+  std::span<const NodeId> src;
+  std::span<const NodeId> dst;
+  std::span<const Timestamp> time;
+  std::span<NodeId> negative_src;
+  std::span<NodeId> negative_dst;
+  Rng rng;
+  DrawScratch scratch;
+  std::int64_t filled = 0;
+  std::int64_t unavoidable = 0;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(src.size()); }
+  void put(NodeId u, NodeId v) {
+    const auto row = static_cast<std::size_t>(filled++);
+    negative_src[row] = u;
+    negative_dst[row] = v;
+  }
+};
+
+NegativeSampler::NegativeSampler(const History& full, const History& universe,
+                                 Timestamp observed_until)
+    : full_(&full), universe_(&universe), observed_until_(observed_until) {
+  for (PairId pair = 0; pair < universe.num_pairs(); ++pair) {
+    sources_.push_back(universe.src(pair));
+    destinations_.push_back(universe.dst(pair));
+  }
+  sources_ = distinct(std::move(sources_));
+  destinations_ = distinct(std::move(destinations_));
+  if (destinations_.size() < 2) {
+    fail("no negative exists: the evaluated events have {} destination(s)", destinations_.size());
+  }
+}
+
+/// The source of the row's positive with a destination that is not its partner at that time.
+void NegativeSampler::random_destination(Batch& batch, std::int64_t row) const {
+  const NodeId u = batch.src[static_cast<std::size_t>(row)];
+  const Timestamp t = batch.time[static_cast<std::size_t>(row)];
+  const auto allowed = [&](std::int64_t i) {
+    return !full_->occurs_at(u, destinations_[static_cast<std::size_t>(i)], t);
+  };
+  NodeId chosen = kNoNode;
+  const auto count = static_cast<std::int64_t>(destinations_.size());
+  draw_distinct(0, count, 1, batch.rng, batch.scratch, allowed,
+                [&](std::int64_t i) { chosen = destinations_[static_cast<std::size_t>(i)]; });
+  if (chosen == kNoNode) {
+    ++batch.unavoidable;
+    chosen = destinations_[batch.rng.below(destinations_.size())];
+  }
+  batch.put(u, chosen);
+}
+
+/// A pair with both endpoints random that has no event in from .. to, or nothing where all have.
+bool NegativeSampler::random_pair(Batch& batch, Timestamp from, Timestamp to) const {
+  const auto columns = static_cast<std::int64_t>(destinations_.size());
+  const auto cells = static_cast<std::int64_t>(sources_.size()) * columns;
+  const auto source = [&](std::int64_t cell) {
+    return sources_[static_cast<std::size_t>(cell / columns)];
+  };
+  const auto destination = [&](std::int64_t cell) {
+    return destinations_[static_cast<std::size_t>(cell % columns)];
+  };
+  const auto absent = [&](std::int64_t cell) {
+    const PairId pair = full_->find(source(cell), destination(cell));
+    return pair == kNoPair || !full_->occurs_within(pair, from, to);
+  };
+  return draw_distinct(0, cells, 1, batch.rng, batch.scratch, absent,
+                       [&](std::int64_t cell) { batch.put(source(cell), destination(cell)); }) == 1;
+}
+
+/// Random pairs that are never positives at the row's time, nor pairs of the batch where asked (and
+/// where such pairs exist).
+void NegativeSampler::random_pairs(Batch& batch, std::int64_t rows, bool avoid_batch) const {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const Timestamp t = batch.time[static_cast<std::size_t>(batch.filled)];
+    if (avoid_batch && random_pair(batch, batch.time.front(), batch.time.back())) continue;
+    if (random_pair(batch, t, t)) continue;
+    ++batch.unavoidable;
+    batch.put(sources_[batch.rng.below(sources_.size())],
+              destinations_[batch.rng.below(destinations_.size())]);
+  }
+}
+
+/// Pairs `first` and later of the universe that exist before the batch and are absent from it.
+void NegativeSampler::seen_pairs(Batch& batch, std::int64_t rows, PairId first) const {
+  const Timestamp from = batch.time.front();
+  const Timestamp to = batch.time.back();
+  std::vector<PairId> drawn;
+  drawn.reserve(static_cast<std::size_t>(rows));
+  draw_distinct(
+      first, universe_->pairs_before(from), rows, batch.rng, batch.scratch,
+      [&](std::int64_t pair) {
+        return !universe_->occurs_within(static_cast<PairId>(pair), from, to);
+      },
+      [&](std::int64_t pair) { drawn.push_back(static_cast<PairId>(pair)); });
+  random_pairs(batch, rows - static_cast<std::int64_t>(drawn.size()), /*avoid_batch=*/true);
+  for (PairId pair : drawn) batch.put(universe_->src(pair), universe_->dst(pair));
+}
+
+void NegativeSampler::source_historical(Batch& batch) const {
+  for (std::int64_t row = 0; row < batch.size(); ++row) {
+    const NodeId u = batch.src[static_cast<std::size_t>(row)];
+    Partner partner;
+    if (full_->draw(u, batch.time[static_cast<std::size_t>(row)], batch.rng, batch.scratch,
+                    {&partner, 1}) == 1) {
+      batch.put(u, partner.node);
+    } else {
+      random_destination(batch, row);
+    }
+  }
+}
+
+Negatives NegativeSampler::draw(const EventLog& positives, Protocol protocol, std::uint64_t seed,
+                                std::int64_t batch_size) const {
+  CURNM_ASSERT(batch_size > 0);
+  const std::int64_t total = positives.size();
+  Negatives negatives{.src = std::vector<NodeId>(static_cast<std::size_t>(total)),
+                      .dst = std::vector<NodeId>(static_cast<std::size_t>(total))};
+  const std::int64_t batches = (total + batch_size - 1) / batch_size;
+  std::vector<std::int64_t> unavoidable(static_cast<std::size_t>(batches), 0);
+  parallel_for(batches, /*grain=*/4, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) {
+      const auto first = static_cast<std::size_t>(b * batch_size);
+      const auto size = static_cast<std::size_t>(std::min(batch_size, total - b * batch_size));
+      Batch batch{.src = positives.src.span().subspan(first, size),
+                  .dst = positives.dst.span().subspan(first, size),
+                  .time = positives.time.span().subspan(first, size),
+                  .negative_src = std::span(negatives.src).subspan(first, size),
+                  .negative_dst = std::span(negatives.dst).subspan(first, size),
+                  .rng = Rng(seed, Stream::kEvaluation, static_cast<std::uint64_t>(protocol),
+                             static_cast<std::uint64_t>(b))};
+      switch (protocol) {
+        case Protocol::kRandom:
+          for (std::int64_t row = 0; row < batch.size(); ++row) random_destination(batch, row);
+          break;
+        case Protocol::kHistorical:
+          seen_pairs(batch, batch.size(), /*first=*/0);
+          break;
+        case Protocol::kInductive:
+          seen_pairs(batch, batch.size(), universe_->pairs_before(observed_until_));
+          break;
+        case Protocol::kTrans:
+          random_pairs(batch, batch.size() / 2, /*avoid_batch=*/false);
+          seen_pairs(batch, batch.size() - batch.size() / 2, /*first=*/0);
+          break;
+        case Protocol::kSourceHistorical:
+          source_historical(batch);
+          break;
+      }
+      unavoidable[static_cast<std::size_t>(b)] = batch.unavoidable;
+    }
+  });
+  for (std::int64_t count : unavoidable) negatives.unavoidable += count;
+  return negatives;
+}
+
+}  // namespace curnm

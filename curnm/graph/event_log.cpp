@@ -1,0 +1,55 @@
+#include "curnm/graph/event_log.h"
+
+#include <cmath>
+#include <vector>
+
+#include "curnm/base/error.h"
+
+namespace curnm {
+
+void validate(const EventLog& log) {
+  const std::int64_t events = log.size();
+  if (log.src.size() != events || log.dst.size() != events) {
+    fail("the columns differ in length: {} sources, {} destinations, {} times", log.src.size(),
+         log.dst.size(), events);
+  }
+  const auto known = [&](NodeId node) { return node >= 0 && node < log.num_nodes; };
+  Timestamp previous = kNever;
+  for (EventId e = 0; e < events; ++e) {
+    if (!known(log.src[e]) || !known(log.dst[e])) {
+      fail("event {}: nodes ({}, {}) are not in 0 .. {}", e, log.src[e], log.dst[e],
+           log.num_nodes - 1);
+    }
+    if (!std::isfinite(log.time[e])) fail("event {}: time {} is not finite", e, log.time[e]);
+    if (log.time[e] < previous) {
+      fail("event {}: time {} precedes {} of the event before it", e, log.time[e], previous);
+    }
+    previous = log.time[e];
+  }
+}
+
+EventLog select(const EventLog& log, std::span<const EventId> ids) {
+  std::vector<NodeId> src;
+  std::vector<NodeId> dst;
+  std::vector<Timestamp> time;
+  src.reserve(ids.size());
+  dst.reserve(ids.size());
+  time.reserve(ids.size());
+  for (EventId e : ids) {
+    src.push_back(log.src[e]);
+    dst.push_back(log.dst[e]);
+    time.push_back(log.time[e]);
+  }
+  return {std::move(src), std::move(dst), std::move(time), log.num_nodes};
+}
+
+bool is_bipartite(const EventLog& log) {
+  std::vector<char> is_source(static_cast<std::size_t>(log.num_nodes), 0);
+  for (NodeId u : log.src) is_source[static_cast<std::size_t>(u)] = 1;
+  for (NodeId v : log.dst) {
+    if (is_source[static_cast<std::size_t>(v)]) return false;
+  }
+  return true;
+}
+
+}  // namespace curnm

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "curnm/base/column.h"
+#include "curnm/base/types.h"
+
+namespace curnm {
+
+/// A temporal network: interactions (src, dst, time) in the order in which they happened.
+///
+/// Invariants (checked by `validate`): the columns have equal length, times are finite and never
+/// decrease, ids are in 0 .. num_nodes-1. The position of an event is its EventId. Nodes without
+/// events are allowed. Immutable and cheap to copy, hence shareable between threads.
+struct EventLog {
+  Column<NodeId> src;      // [E]
+  Column<NodeId> dst;      // [E]
+  Column<Timestamp> time;  // [E]
+  NodeId num_nodes = 0;    // N
+
+  std::int64_t size() const { return time.size(); }
+};
+
+/// Throws Error naming the first event that breaks an invariant.
+void validate(const EventLog& log);
+
+/// The events `ids` alone, in that order. REQUIRES: ids ascend. The result numbers its events anew.
+EventLog select(const EventLog& log, std::span<const EventId> ids);
+
+/// True when no node is both a source and a destination.
+bool is_bipartite(const EventLog& log);
+
+}  // namespace curnm

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "curnm/base/rng.h"
+#include "curnm/graph/event_log.h"
+#include "curnm/sampling/distinct.h"
+
+namespace curnm {
+
+/// A pair (u, v) with at least one event u -> v, numbered in the order of first events.
+using PairId = std::int32_t;
+inline constexpr PairId kNoPair = -1;
+
+/// A historical neighbour: v in H_{u,t} and the latest time before t at which u chose it.
+struct Partner {
+  NodeId node = kNoNode;
+  Timestamp last = kNever;
+};
+
+/// Who interacted with whom before any time t, exactly.
+///
+/// H_{u,t} (the paper's historical neighbours) is the set of distinct destinations of u strictly
+/// before t, each with its latest time before t, without the destinations of u at t itself.
+///
+/// Pairs are numbered by their first event and each keeps its times. So the pairs that exist before
+/// t are a prefix of all pairs, the partners of u before t are a prefix of u's partners, and one
+/// immutable index answers every t: there is nothing to maintain along the stream, nothing to
+/// rebuild per batch, and no way to see the future. Built in O(E); a query costs a binary search in
+/// the partners of u, a draw one more in the times of the pair (usually a handful).
+///
+/// Thread-safe: all methods are const.
+class History {
+ public:
+  /// REQUIRES: fewer than 2^31 distinct pairs.
+  explicit History(const EventLog& log);
+
+  PairId num_pairs() const { return static_cast<PairId>(pairs_.size()) - 1; }
+  NodeId src(PairId pair) const { return pairs_[index(pair)].src; }
+  NodeId dst(PairId pair) const { return pairs_[index(pair)].dst; }
+  /// The times of the pair's events, ascending.
+  std::span<const Timestamp> times(PairId pair) const;
+  Timestamp first_time(PairId pair) const { return times_[index(pairs_[index(pair)].begin)]; }
+
+  /// The pair (u, v), or kNoPair. O(1) expected.
+  PairId find(NodeId u, NodeId v) const;
+  /// The latest event u -> v strictly before t, or kNever.
+  Timestamp last_before(NodeId u, NodeId v, Timestamp t) const;
+  /// Is there an event u -> v at exactly t?
+  bool occurs_at(NodeId u, NodeId v, Timestamp t) const;
+  /// Does the pair have an event in the closed interval from .. to?
+  bool occurs_within(PairId pair, Timestamp from, Timestamp to) const;
+
+  /// Pairs 0 .. result-1 have an event strictly before t, the others do not. O(log P).
+  PairId pairs_before(Timestamp t) const;
+  /// The pairs of source u with an event strictly before t, by first time. O(log).
+  std::span<const PairId> pairs_of_before(NodeId u, Timestamp t) const;
+
+  /// Draws up to out.size() distinct members of H_{u,t} uniformly without replacement and returns
+  /// how many (fewer only when H_{u,t} is smaller).
+  std::int64_t draw(NodeId u, Timestamp t, Rng& rng, DrawScratch& scratch,
+                    std::span<Partner> out) const;
+  /// All of H_{u,t}, by first time.
+  std::vector<Partner> all(NodeId u, Timestamp t) const;
+
+ private:
+  struct Pair {
+    NodeId src;
+    NodeId dst;
+    std::int64_t begin;  // of its times
+  };
+
+  template <class T>
+  static std::size_t index(T i) {
+    return static_cast<std::size_t>(i);
+  }
+  /// Position in times_ of the pair's first event that is not before t.
+  std::int64_t not_before(PairId pair, Timestamp t) const;
+  /// The slot of (u, v) in the hash table: its own, or the free one where it belongs.
+  std::size_t slot(NodeId u, NodeId v) const;
+  void number_pairs(const EventLog& log, std::vector<PairId>& pair_of_event);
+
+  std::vector<Pair> pairs_;              // [P+1], the last one a sentinel
+  std::vector<Timestamp> times_;         // [E], grouped by pair
+  std::vector<PairId> table_;            // open addressing, a power of two slots
+  std::vector<std::int64_t> offsets_;    // [N+1] into the two below
+  std::vector<PairId> pairs_by_source_;  // [P]
+  std::vector<Timestamp> first_times_;   // [P], of those pairs: what the prefix search reads
+};
+
+}  // namespace curnm
