@@ -1,1 +1,89 @@
-int main() {}
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "cli/commands.h"
+#include "curnm/base/error.h"
+#include "curnm/base/names.h"
+
+namespace curnm::cli {
+namespace {
+
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+
+/// The subcommand that was being read when parsing ended: the innermost one.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto parsed = app.get_subcommands();
+  return parsed.empty() ? app : innermost(*parsed.back());
+}
+
+/// Words that nothing claimed: a mistyped flag or command. They explain more than whatever else
+/// went wrong, such as a required flag that is missing because it was mistyped.
+void reject_leftovers(const CLI::App& app) {
+  const CLI::App& command = innermost(app);
+  const auto leftovers = command.remaining();
+  if (leftovers.empty()) return;
+  const std::string& word = leftovers.front();
+  const bool is_flag = word.starts_with("-");
+  std::vector<std::string> names;
+  if (is_flag) {
+    for (const CLI::Option* option : command.get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  } else {
+    for (const CLI::App* sub : command.get_subcommands({})) names.push_back(sub->get_name());
+  }
+  if (names.empty()) throw UsageError(fmt::format("unexpected argument '{}'", word));
+  const std::string flag = word.substr(0, word.find('='));
+  unknown_name(is_flag ? "option" : "command", is_flag ? flag : word,
+               std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Trains temporal graph networks with curriculum negative mining.", "curnm"};
+  app.set_version_flag("--version", CURNM_VERSION);
+  app.require_subcommand(1);
+  app.option_defaults()->always_capture_default();
+  add_import(app);
+  add_generate(app);
+  add_fetch(app);
+  add_stats(app);
+  add_bench(app);
+  app.footer(
+      "Examples:\n"
+      "  curnm generate --preset drift --out drift && curnm stats drift\n"
+      "  curnm import events.csv --out network && curnm stats network --json");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    reject_leftovers(app);
+    const std::string name = innermost(app).get_name();
+    throw UsageError(fmt::format("{}\nRun '{}{} --help' for the options.", error.what(),
+                                 name == "curnm" ? "" : "curnm ", name));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace curnm::cli
+
+int main(int argc, char** argv) {
+  // A closed pipe (`curnm stats ... | head`) or a file size limit is an error of a write, with a
+  // message, not a reason to die on the spot.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    const int code = curnm::cli::run(argc, argv);
+    if (std::fflush(stdout) != 0) throw curnm::Error("cannot write to the standard output");
+    return code;
+  } catch (const curnm::UsageError& error) {
+    fmt::print(stderr, "curnm: {}\n", error.what());
+    return curnm::cli::kUsage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "curnm: {}\n", error.what());
+    return curnm::cli::kFailure;
+  }
+}

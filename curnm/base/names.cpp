@@ -4,28 +4,36 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 
 namespace curnm {
 namespace {
 
-// Levenshtein distance, case ignored: `--Seed` is as near to `--seed` as can be.
+// Insertions, deletions, replacements and swaps of neighbours, which are what fingers do wrong;
+// case is ignored.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto same = [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) ==
            std::tolower(static_cast<unsigned char>(y));
   };
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (same(a[i], b[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+  const std::size_t columns = b.size() + 1;
+  std::vector<std::size_t> cells((a.size() + 1) * columns);
+  const auto cell = [&](std::size_t i, std::size_t j) -> std::size_t& {
+    return cells[i * columns + j];
+  };
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cell(i, j) = i + j;
+        continue;
+      }
+      const std::size_t replaced = cell(i - 1, j - 1) + (same(a[i - 1], b[j - 1]) ? 0 : 1);
+      cell(i, j) = std::min({cell(i - 1, j) + 1, cell(i, j - 1) + 1, replaced});
+      if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1])) {
+        cell(i, j) = std::min(cell(i, j), cell(i - 2, j - 2) + 1);
+      }
     }
   }
-  return row.back();
+  return cells.back();
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct NegativeSampler::Batch {
   std::span<const Timestamp> time;
   std::span<NodeId> negative_src;
   std::span<NodeId> negative_dst;
+  Collisions collisions;
   Rng rng;
   DrawScratch scratch;
   std::int64_t filled = 0;
@@ -47,9 +48,9 @@ struct NegativeSampler::Batch {
   }
 };
 
-NegativeSampler::NegativeSampler(const History& full, const History& universe,
-                                 Timestamp observed_until)
-    : full_(&full), universe_(&universe), observed_until_(observed_until) {
+NegativeSampler::NegativeSampler(const EvaluationHistories& histories, Timestamp observed_until)
+    : histories_(histories), observed_until_(observed_until) {
+  const History& universe = *histories.universe;
   for (PairId pair = 0; pair < universe.num_pairs(); ++pair) {
     sources_.push_back(universe.src(pair));
     destinations_.push_back(universe.dst(pair));
@@ -66,7 +67,8 @@ void NegativeSampler::random_destination(Batch& batch, std::int64_t row) const {
   const NodeId u = batch.src[static_cast<std::size_t>(row)];
   const Timestamp t = batch.time[static_cast<std::size_t>(row)];
   const auto allowed = [&](std::int64_t i) {
-    return !full_->occurs_at(u, destinations_[static_cast<std::size_t>(i)], t);
+    return batch.collisions == Collisions::kAllowed ||
+           !histories_.full->occurs_at(u, destinations_[static_cast<std::size_t>(i)], t);
   };
   NodeId chosen = kNoNode;
   const auto count = static_cast<std::int64_t>(destinations_.size());
@@ -79,8 +81,11 @@ void NegativeSampler::random_destination(Batch& batch, std::int64_t row) const {
   batch.put(u, chosen);
 }
 
-/// A pair with both endpoints random that has no event in from .. to, or nothing where all have.
-bool NegativeSampler::random_pair(Batch& batch, Timestamp from, Timestamp to) const {
+/// Puts a pair with both endpoints random, or returns false where every pair must be avoided.
+bool NegativeSampler::random_pair(Batch& batch, Avoid avoid) const {
+  const Timestamp now = batch.time[static_cast<std::size_t>(batch.filled)];
+  const Timestamp from = avoid == Avoid::kEventInBatch ? batch.time.front() : now;
+  const Timestamp to = avoid == Avoid::kEventInBatch ? batch.time.back() : now;
   const auto columns = static_cast<std::int64_t>(destinations_.size());
   const auto cells = static_cast<std::int64_t>(sources_.size()) * columns;
   const auto source = [&](std::int64_t cell) {
@@ -89,24 +94,22 @@ bool NegativeSampler::random_pair(Batch& batch, Timestamp from, Timestamp to) co
   const auto destination = [&](std::int64_t cell) {
     return destinations_[static_cast<std::size_t>(cell % columns)];
   };
-  const auto absent = [&](std::int64_t cell) {
-    const PairId pair = full_->find(source(cell), destination(cell));
-    return pair == kNoPair || !full_->occurs_within(pair, from, to);
+  const auto allowed = [&](std::int64_t cell) {
+    if (avoid == Avoid::kNothing) return true;
+    const PairId pair = histories_.full->find(source(cell), destination(cell));
+    return pair == kNoPair || !histories_.full->occurs_within(pair, from, to);
   };
-  return draw_distinct(0, cells, 1, batch.rng, batch.scratch, absent,
+  return draw_distinct(0, cells, 1, batch.rng, batch.scratch, allowed,
                        [&](std::int64_t cell) { batch.put(source(cell), destination(cell)); }) == 1;
 }
 
-/// Random pairs that are never positives at the row's time, nor pairs of the batch where asked (and
-/// where such pairs exist).
-void NegativeSampler::random_pairs(Batch& batch, std::int64_t rows, bool avoid_batch) const {
+/// Random pairs; where nothing is left to choose, less is avoided.
+void NegativeSampler::random_pairs(Batch& batch, std::int64_t rows, Avoid avoid) const {
   for (std::int64_t i = 0; i < rows; ++i) {
-    const Timestamp t = batch.time[static_cast<std::size_t>(batch.filled)];
-    if (avoid_batch && random_pair(batch, batch.time.front(), batch.time.back())) continue;
-    if (random_pair(batch, t, t)) continue;
+    if (random_pair(batch, avoid)) continue;
+    if (avoid == Avoid::kEventInBatch && random_pair(batch, Avoid::kEventNow)) continue;
     ++batch.unavoidable;
-    batch.put(sources_[batch.rng.below(sources_.size())],
-              destinations_[batch.rng.below(destinations_.size())]);
+    random_pair(batch, Avoid::kNothing);
   }
 }
 
@@ -117,21 +120,22 @@ void NegativeSampler::seen_pairs(Batch& batch, std::int64_t rows, PairId first) 
   std::vector<PairId> drawn;
   drawn.reserve(static_cast<std::size_t>(rows));
   draw_distinct(
-      first, universe_->pairs_before(from), rows, batch.rng, batch.scratch,
+      first, histories_.universe->pairs_before(from), rows, batch.rng, batch.scratch,
       [&](std::int64_t pair) {
-        return !universe_->occurs_within(static_cast<PairId>(pair), from, to);
+        return !histories_.universe->occurs_within(static_cast<PairId>(pair), from, to);
       },
       [&](std::int64_t pair) { drawn.push_back(static_cast<PairId>(pair)); });
-  random_pairs(batch, rows - static_cast<std::int64_t>(drawn.size()), /*avoid_batch=*/true);
-  for (PairId pair : drawn) batch.put(universe_->src(pair), universe_->dst(pair));
+  random_pairs(batch, rows - static_cast<std::int64_t>(drawn.size()), Avoid::kEventInBatch);
+  for (PairId pair : drawn)
+    batch.put(histories_.universe->src(pair), histories_.universe->dst(pair));
 }
 
 void NegativeSampler::source_historical(Batch& batch) const {
   for (std::int64_t row = 0; row < batch.size(); ++row) {
     const NodeId u = batch.src[static_cast<std::size_t>(row)];
     Partner partner;
-    if (full_->draw(u, batch.time[static_cast<std::size_t>(row)], batch.rng, batch.scratch,
-                    {&partner, 1}) == 1) {
+    if (histories_.partners->draw(u, batch.time[static_cast<std::size_t>(row)], batch.rng,
+                                  batch.scratch, {&partner, 1}) == 1) {
       batch.put(u, partner.node);
     } else {
       random_destination(batch, row);
@@ -139,8 +143,9 @@ void NegativeSampler::source_historical(Batch& batch) const {
   }
 }
 
-Negatives NegativeSampler::draw(const EventLog& positives, Protocol protocol, std::uint64_t seed,
-                                std::int64_t batch_size) const {
+Negatives NegativeSampler::draw(const EventLog& positives, Protocol protocol,
+                                const NegativeOptions& options) const {
+  const std::int64_t batch_size = options.batch_size;
   CURNM_ASSERT(batch_size > 0);
   const std::int64_t total = positives.size();
   Negatives negatives{.src = std::vector<NodeId>(static_cast<std::size_t>(total)),
@@ -156,8 +161,9 @@ Negatives NegativeSampler::draw(const EventLog& positives, Protocol protocol, st
                   .time = positives.time.span().subspan(first, size),
                   .negative_src = std::span(negatives.src).subspan(first, size),
                   .negative_dst = std::span(negatives.dst).subspan(first, size),
-                  .rng = Rng(seed, Stream::kEvaluation, static_cast<std::uint64_t>(protocol),
-                             static_cast<std::uint64_t>(b))};
+                  .collisions = options.collisions,
+                  .rng = Rng(options.seed, Stream::kEvaluation,
+                             static_cast<std::uint64_t>(protocol), static_cast<std::uint64_t>(b))};
       switch (protocol) {
         case Protocol::kRandom:
           for (std::int64_t row = 0; row < batch.size(); ++row) random_destination(batch, row);
@@ -166,10 +172,12 @@ Negatives NegativeSampler::draw(const EventLog& positives, Protocol protocol, st
           seen_pairs(batch, batch.size(), /*first=*/0);
           break;
         case Protocol::kInductive:
-          seen_pairs(batch, batch.size(), universe_->pairs_before(observed_until_));
+          seen_pairs(batch, batch.size(), histories_.universe->pairs_before(observed_until_));
           break;
         case Protocol::kTrans:
-          random_pairs(batch, batch.size() / 2, /*avoid_batch=*/false);
+          random_pairs(
+              batch, batch.size() / 2,
+              options.collisions == Collisions::kNowhere ? Avoid::kEventNow : Avoid::kNothing);
           seen_pairs(batch, batch.size() - batch.size() / 2, /*first=*/0);
           break;
         case Protocol::kSourceHistorical:

@@ -46,32 +46,54 @@ struct Negatives {
   std::int64_t unavoidable = 0;
 };
 
-/// What a set of positives is evaluated against. For all validation or test events the universe is
-/// the whole network; for new-node events it is those events alone (DyGLib's rule), so that
-/// historical and inductive coincide there.
+/// May a randomly drawn negative (u, v) happen to be an event at its own time? On dense snapshots
+/// that decides ten points of AP: a tenth of the "negatives" are then positives.
+enum class Collisions {
+  kAllowed,      // as the public programs do: for comparison with published tables
+  kNotOfSource,  // never where the positive's source is kept; random pairs of TRANS as published
+  kNowhere,      // never
+};
+
+struct NegativeOptions {
+  std::uint64_t seed = 0;
+  std::int64_t batch_size = 200;
+  Collisions collisions = Collisions::kNotOfSource;
+};
+
+/// What the negatives come from. REQUIRES: the histories outlive whatever is given this.
+struct EvaluationHistories {
+  /// Directed, of the whole network: decides what collides.
+  const History* full;
+  /// Mutual, of the whole network: H_{u,t}.
+  const History* partners;
+  /// Directed: supplies sources, destinations and pairs. For all validation or test events it is
+  /// `full`; for new-node events it is the history of those events alone (DyGLib's rule), so that
+  /// historical and inductive coincide there.
+  const History* universe;
+};
+
 class NegativeSampler {
  public:
-  /// `full` is the history of the whole network: it decides what is a positive, and holds the
-  /// H_{u,t} of source-historical. `universe` supplies sources, destinations and pairs. Pairs whose
-  /// first event is at or after `observed_until` are inductive. REQUIRES: both outlive this object.
+  /// Pairs of the universe whose first event is at or after `observed_until` are inductive.
   /// Throws Error when the universe has fewer than two destinations.
-  NegativeSampler(const History& full, const History& universe, Timestamp observed_until);
+  NegativeSampler(const EvaluationHistories& histories, Timestamp observed_until);
 
   /// Draws are a function of (seed, protocol, batch, position) alone: the same in every epoch, for
   /// every model and thread count. Work is proportional to the positives, not to the history.
-  Negatives draw(const EventLog& positives, Protocol protocol, std::uint64_t seed,
-                 std::int64_t batch_size = 200) const;
+  Negatives draw(const EventLog& positives, Protocol protocol,
+                 const NegativeOptions& options = {}) const;
 
  private:
   struct Batch;
   void random_destination(Batch& batch, std::int64_t row) const;
-  bool random_pair(Batch& batch, Timestamp from, Timestamp to) const;
-  void random_pairs(Batch& batch, std::int64_t rows, bool avoid_batch) const;
+  /// What a random pair must not have.
+  enum class Avoid { kNothing, kEventNow, kEventInBatch };
+  bool random_pair(Batch& batch, Avoid avoid) const;
+  void random_pairs(Batch& batch, std::int64_t rows, Avoid avoid) const;
   void seen_pairs(Batch& batch, std::int64_t rows, PairId first) const;
   void source_historical(Batch& batch) const;
 
-  const History* full_;
-  const History* universe_;
+  EvaluationHistories histories_;
   Timestamp observed_until_;
   std::vector<NodeId> sources_;       // distinct, ascending
   std::vector<NodeId> destinations_;  // distinct, ascending

@@ -66,7 +66,7 @@ struct DrawScratch {
 
 /// Draws up to k distinct numbers from {i in begin .. end-1 : allowed(i)}, uniformly without
 /// replacement, and hands each to take(i). Returns how many there were (fewer than k only when the
-/// set has fewer).
+/// set has fewer). The set is what is random; with all of it taken, the order is not.
 ///
 /// Rejection first: O(k) while most numbers are allowed and free. When tries run out, the rest is
 /// enumerated once and shuffled, so a set that is nearly or wholly forbidden costs O(end - begin)
@@ -78,8 +78,16 @@ std::int64_t draw_distinct(std::int64_t begin, std::int64_t end, std::int64_t k,
   const std::int64_t n = end - begin;
   if (n <= 0 || k <= 0) return 0;
   std::int64_t drawn = 0;
-  scratch.taken.reset(std::min(k, n));
+  if (n <= k) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (!allowed(i)) continue;
+      take(i);
+      ++drawn;
+    }
+    return drawn;
+  }
 
+  scratch.taken.reset(k);
   if (n > 2 * k) {
     std::int64_t tries = 4 * k + 16;
     while (drawn < k && tries-- > 0) {

@@ -9,58 +9,75 @@
 
 namespace curnm {
 
-History::History(const EventLog& log) {
-  std::vector<PairId> pair_of_event(index(log.size()));
-  number_pairs(log, pair_of_event);
-  const std::size_t pairs = pairs_.size();
-
-  // Times grouped by pair: count, sum up, scatter in log order (which keeps them ascending).
-  for (PairId pair : pair_of_event) ++pairs_[index(pair)].begin;
-  std::int64_t total = 0;
-  for (Pair& pair : pairs_) total += std::exchange(pair.begin, total);
-  pairs_.push_back({kNoNode, kNoNode, total});
-  times_.resize(index(total));
-  std::vector<std::int64_t> cursor(pairs);
-  for (std::size_t p = 0; p < pairs; ++p) cursor[p] = pairs_[p].begin;
-  for (EventId e = 0; e < log.size(); ++e) {
-    times_[index(cursor[index(pair_of_event[index(e)])]++)] = log.time[e];
-  }
-
-  // Pairs grouped by source; ascending pair numbers are ascending first times.
-  offsets_.assign(index(log.num_nodes) + 1, 0);
-  for (std::size_t p = 0; p < pairs; ++p) ++offsets_[index(pairs_[p].src)];
-  total = 0;
-  for (std::int64_t& offset : offsets_) total += std::exchange(offset, total);
-  pairs_by_source_.resize(pairs);
-  first_times_.resize(pairs);
-  std::vector<std::int64_t> next(offsets_.begin(), offsets_.end());
-  for (std::size_t p = 0; p < pairs; ++p) {
-    const std::size_t at = index(next[index(pairs_[p].src)]++);
-    pairs_by_source_[at] = static_cast<PairId>(p);
-    first_times_[at] = times_[index(pairs_[p].begin)];
-  }
-}
-
-void History::number_pairs(const EventLog& log, std::vector<PairId>& pair_of_event) {
-  const auto rehash = [&] {
-    table_.assign(std::max<std::size_t>(16, std::bit_ceil(pairs_.size() * 4)), kNoPair);
-    for (std::size_t p = 0; p < pairs_.size(); ++p) {
-      table_[slot(pairs_[p].src, pairs_[p].dst)] = static_cast<PairId>(p);
-    }
-  };
+History::History(const EventLog& log, Partnership partnership) {
+  std::vector<PairId> pair_of_link;  // in time order
+  std::vector<Timestamp> link_times;
+  const std::size_t links = index(log.size()) * (partnership == Partnership::kMutual ? 2 : 1);
+  pair_of_link.reserve(links);
+  link_times.reserve(links);
   rehash();
+  const auto add = [&](NodeId u, NodeId v, Timestamp t) {
+    pair_of_link.push_back(number(u, v));
+    link_times.push_back(t);
+  };
   for (EventId e = 0; e < log.size(); ++e) {
     const NodeId u = log.src[e];
     const NodeId v = log.dst[e];
-    PairId& pair = table_[slot(u, v)];
-    pair_of_event[index(e)] = pair;
-    if (pair != kNoPair) continue;
-    if (pairs_.size() >= index(std::numeric_limits<PairId>::max())) {
-      fail("more than {} distinct pairs are not supported", std::numeric_limits<PairId>::max());
-    }
-    pair_of_event[index(e)] = pair = static_cast<PairId>(pairs_.size());
-    pairs_.push_back({u, v, 0});
-    if (pairs_.size() * 2 > table_.size()) rehash();
+    add(u, v, log.time[e]);
+    if (partnership == Partnership::kMutual && u != v) add(v, u, log.time[e]);
+  }
+  group_times(pair_of_link, link_times);
+  group_by_source(log.num_nodes);
+}
+
+PairId History::number(NodeId u, NodeId v) {
+  PairId& pair = table_[slot(u, v)];
+  if (pair != kNoPair) return pair;
+  if (pairs_.size() >= index(std::numeric_limits<PairId>::max())) {
+    fail("more than {} distinct pairs are not supported", std::numeric_limits<PairId>::max());
+  }
+  const PairId fresh = pair = static_cast<PairId>(pairs_.size());
+  pairs_.push_back({u, v, 0});
+  if (pairs_.size() * 2 > table_.size()) rehash();
+  return fresh;
+}
+
+void History::rehash() {
+  table_.assign(std::max<std::size_t>(16, std::bit_ceil(pairs_.size() * 4)), kNoPair);
+  for (std::size_t p = 0; p < pairs_.size(); ++p) {
+    table_[slot(pairs_[p].src, pairs_[p].dst)] = static_cast<PairId>(p);
+  }
+}
+
+/// Count, sum up, scatter in time order, which keeps the times of a pair ascending.
+void History::group_times(std::span<const PairId> pair_of_link,
+                          std::span<const Timestamp> link_times) {
+  for (PairId pair : pair_of_link) ++pairs_[index(pair)].begin;
+  std::int64_t total = 0;
+  for (Pair& pair : pairs_) total += std::exchange(pair.begin, total);
+  std::vector<std::int64_t> cursor;
+  cursor.reserve(pairs_.size());
+  for (const Pair& pair : pairs_) cursor.push_back(pair.begin);
+  pairs_.push_back({kNoNode, kNoNode, total});
+  times_.resize(index(total));
+  for (std::size_t link = 0; link < pair_of_link.size(); ++link) {
+    times_[index(cursor[index(pair_of_link[link])]++)] = link_times[link];
+  }
+}
+
+/// Ascending pair numbers are ascending first times, so each list comes out sorted by them.
+void History::group_by_source(NodeId num_nodes) {
+  offsets_.assign(index(num_nodes) + 1, 0);
+  for (PairId pair = 0; pair < num_pairs(); ++pair) ++offsets_[index(src(pair))];
+  std::int64_t total = 0;
+  for (std::int64_t& offset : offsets_) total += std::exchange(offset, total);
+  pairs_by_source_.resize(index(num_pairs()));
+  first_times_.resize(index(num_pairs()));
+  std::vector<std::int64_t> cursor(offsets_.begin(), offsets_.end());
+  for (PairId pair = 0; pair < num_pairs(); ++pair) {
+    const std::size_t at = index(cursor[index(src(pair))]++);
+    pairs_by_source_[at] = pair;
+    first_times_[at] = first_time(pair);
   }
 }
 
@@ -84,8 +101,11 @@ std::span<const Timestamp> History::times(PairId pair) const {
 PairId History::find(NodeId u, NodeId v) const { return table_[slot(u, v)]; }
 
 std::int64_t History::not_before(PairId pair, Timestamp t) const {
-  return first_not_before(times_.data(), pairs_[index(pair)].begin, pairs_[index(pair) + 1].begin,
-                          t);
+  const std::int64_t begin = pairs_[index(pair)].begin;
+  const std::int64_t end = pairs_[index(pair) + 1].begin;
+  // Most former partners are not met again: one look instead of a search.
+  if (times_[index(end - 1)] < t) return end;
+  return first_not_before(times_.data(), begin, end, t);
 }
 
 Timestamp History::last_before(NodeId u, NodeId v, Timestamp t) const {
@@ -129,12 +149,24 @@ std::int64_t History::draw(NodeId u, Timestamp t, Rng& rng, DrawScratch& scratch
                            std::span<Partner> out) const {
   const std::span<const PairId> past = pairs_of_before(u, t);
   Partner* next = out.data();
+  // One search tells both whether the pair occurs at t and when it last did before; a number is
+  // usually taken right after it was allowed, so the last search is kept.
+  std::int64_t searched = -1;
+  std::int64_t at = 0;
+  const auto search = [&](std::int64_t i) {
+    if (i != searched) at = not_before(past[index(i)], t);
+    searched = i;
+  };
   return draw_distinct(
       0, static_cast<std::int64_t>(past.size()), static_cast<std::int64_t>(out.size()), rng,
-      scratch, [&](std::int64_t i) { return !occurs_within(past[index(i)], t, t); },
+      scratch,
       [&](std::int64_t i) {
-        const PairId pair = past[index(i)];
-        *next++ = {dst(pair), times_[index(not_before(pair, t) - 1)]};
+        search(i);
+        return at == pairs_[index(past[index(i)]) + 1].begin || times_[index(at)] != t;
+      },
+      [&](std::int64_t i) {
+        search(i);
+        *next++ = {dst(past[index(i)]), times_[index(at - 1)]};
       });
 }
 

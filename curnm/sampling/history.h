@@ -10,20 +10,27 @@
 
 namespace curnm {
 
-/// A pair (u, v) with at least one event u -> v, numbered in the order of first events.
+/// A pair (u, v) with at least one event, numbered in the order of first events.
 using PairId = std::int32_t;
 inline constexpr PairId kNoPair = -1;
 
-/// A historical neighbour: v in H_{u,t} and the latest time before t at which u chose it.
+/// A historical neighbour: v in H_{u,t} and the latest time before t at which the two met.
 struct Partner {
   NodeId node = kNoNode;
   Timestamp last = kNever;
 };
 
+/// Which events make v a partner of u.
+enum class Partnership {
+  kDirected,  // u -> v: pairs as the log has them
+  kMutual,    // u -> v or v -> u: every event counts for both its nodes
+};
+
 /// Who interacted with whom before any time t, exactly.
 ///
-/// H_{u,t} (the paper's historical neighbours) is the set of distinct destinations of u strictly
-/// before t, each with its latest time before t, without the destinations of u at t itself.
+/// H_{u,t} (the paper's historical neighbours) is the set of distinct partners of u strictly before
+/// t, each with its latest time before t, without the partners of u at t itself. Partners are meant
+/// in either role, which is `kMutual`.
 ///
 /// Pairs are numbered by their first event and each keeps its times. So the pairs that exist before
 /// t are a prefix of all pairs, the partners of u before t are a prefix of u's partners, and one
@@ -35,7 +42,7 @@ struct Partner {
 class History {
  public:
   /// REQUIRES: fewer than 2^31 distinct pairs.
-  explicit History(const EventLog& log);
+  explicit History(const EventLog& log, Partnership partnership = Partnership::kDirected);
 
   PairId num_pairs() const { return static_cast<PairId>(pairs_.size()) - 1; }
   NodeId src(PairId pair) const { return pairs_[index(pair)].src; }
@@ -46,16 +53,16 @@ class History {
 
   /// The pair (u, v), or kNoPair. O(1) expected.
   PairId find(NodeId u, NodeId v) const;
-  /// The latest event u -> v strictly before t, or kNever.
+  /// The latest event of the pair strictly before t, or kNever.
   Timestamp last_before(NodeId u, NodeId v, Timestamp t) const;
-  /// Is there an event u -> v at exactly t?
+  /// Does the pair have an event at exactly t?
   bool occurs_at(NodeId u, NodeId v, Timestamp t) const;
   /// Does the pair have an event in the closed interval from .. to?
   bool occurs_within(PairId pair, Timestamp from, Timestamp to) const;
 
   /// Pairs 0 .. result-1 have an event strictly before t, the others do not. O(log P).
   PairId pairs_before(Timestamp t) const;
-  /// The pairs of source u with an event strictly before t, by first time. O(log).
+  /// The pairs (u, ·) with an event strictly before t, by first time. O(log).
   std::span<const PairId> pairs_of_before(NodeId u, Timestamp t) const;
 
   /// Draws up to out.size() distinct members of H_{u,t} uniformly without replacement and returns
@@ -80,12 +87,16 @@ class History {
   std::int64_t not_before(PairId pair, Timestamp t) const;
   /// The slot of (u, v) in the hash table: its own, or the free one where it belongs.
   std::size_t slot(NodeId u, NodeId v) const;
-  void number_pairs(const EventLog& log, std::vector<PairId>& pair_of_event);
+  /// The number of (u, v), a new one where it has none.
+  PairId number(NodeId u, NodeId v);
+  void rehash();
+  void group_times(std::span<const PairId> pair_of_link, std::span<const Timestamp> link_times);
+  void group_by_source(NodeId num_nodes);
 
   std::vector<Pair> pairs_;              // [P+1], the last one a sentinel
-  std::vector<Timestamp> times_;         // [E], grouped by pair
+  std::vector<Timestamp> times_;         // grouped by pair, ascending
   std::vector<PairId> table_;            // open addressing, a power of two slots
-  std::vector<std::int64_t> offsets_;    // [N+1] into the two below
+  std::vector<std::int64_t> offsets_;    // [N+1] of each u into the two below
   std::vector<PairId> pairs_by_source_;  // [P]
   std::vector<Timestamp> first_times_;   // [P], of those pairs: what the prefix search reads
 };

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "curnm/base/parallel.h"
+#include "curnm/data/open.h"
+#include "curnm/evaluation/negatives.h"
+#include "curnm/graph/split.h"
+#include "curnm/sampling/neighbor_sampler.h"
+
+namespace curnm::cli {
+namespace {
+
+constexpr std::int64_t kBatch = 200;
+constexpr std::int64_t kNeighbors = 10;
+constexpr std::int64_t kHistoryDraws = 5;  // of a pool of 8 at the paper's share of 0.6
+constexpr int kPasses = 5;
+
+/// The (node, time) questions of one training epoch: source, destination and a random destination
+/// of every event, batch by batch.
+struct EpochRoots {
+  std::vector<NodeId> nodes;
+  std::vector<Timestamp> times;
+
+  explicit EpochRoots(const EventLog& log) {
+    Rng rng(/*seed=*/0, Stream::kBenchmark);
+    for (EventId first = 0; first < log.size(); first += kBatch) {
+      const EventId end = std::min(first + kBatch, log.size());
+      const auto add = [&](auto&& node_of) {
+        for (EventId e = first; e < end; ++e) {
+          nodes.push_back(node_of(e));
+          times.push_back(log.time[e]);
+        }
+      };
+      add([&](EventId e) { return log.src[e]; });
+      add([&](EventId e) { return log.dst[e]; });
+      add([&](EventId) {
+        return log.dst[static_cast<EventId>(rng.below(static_cast<std::uint64_t>(log.size())))];
+      });
+    }
+  }
+};
+
+/// The best of a few passes, in units per second: what the machine can do when left alone.
+template <class Pass>
+double best_rate(const Pass& pass) {
+  double best = 0;
+  for (int i = 0; i < kPasses; ++i) {
+    const Stopwatch watch;
+    const std::int64_t units = pass();
+    best = std::max(best, static_cast<double>(units) / watch.seconds());
+  }
+  return best;
+}
+
+double sampler_rate(const TemporalGraph& graph, const EpochRoots& roots, int threads,
+                    const SamplerOptions& options) {
+  set_num_threads(threads);
+  const NeighborSampler sampler(graph, options);
+  std::vector<Neighbors> layers;
+  return best_rate([&] {
+    const Rng key(/*seed=*/0, Stream::kNeighbors);
+    const std::size_t total = roots.nodes.size();
+    constexpr std::size_t kRoots = 3 * kBatch;
+    for (std::size_t first = 0; first < total; first += kRoots) {
+      const std::size_t size = std::min(kRoots, total - first);
+      sampler.sample({std::span(roots.nodes).subspan(first, size),
+                      std::span(roots.times).subspan(first, size)},
+                     key.split(first), {}, layers);
+    }
+    return static_cast<std::int64_t>(total);
+  });
+}
+
+double history_rate(const History& history, const EventLog& log) {
+  DrawScratch scratch;
+  std::array<Partner, kHistoryDraws> partners;
+  return best_rate([&] {
+    std::int64_t drawn = 0;
+    for (EventId e = 0; e < log.size(); ++e) {
+      Rng rng(/*seed=*/0, Stream::kHistory, /*epoch=*/0, static_cast<std::uint64_t>(e));
+      drawn += history.draw(log.src[e], log.time[e], rng, scratch, partners);
+    }
+    return drawn;
+  });
+}
+
+double trans_seconds(const History& partners, const EventLog& log) {
+  const Split split = split_by_time(log);
+  const EventLog test = select(log, split.test);
+  const History pairs(log);
+  const NegativeSampler sampler({&pairs, &partners, &pairs}, log.time[split.first_test]);
+  const Stopwatch watch;
+  sampler.draw(test, Protocol::kTrans);
+  return watch.seconds();
+}
+
+void run_sampler(const std::string& data, bool json) {
+  const int cores = num_threads();
+  const Dataset dataset = open_dataset(data);
+  const EventLog& log = dataset.events;
+  const Stopwatch graph_watch;
+  const TemporalGraph graph(log);
+  const double graph_seconds = graph_watch.seconds();
+  const Stopwatch history_watch;
+  const History history(log, Partnership::kMutual);
+  const double history_seconds = history_watch.seconds();
+  const EpochRoots roots(log);
+  const double recent = sampler_rate(graph, roots, 1, {.neighbors = kNeighbors});
+  const double uniform =
+      sampler_rate(graph, roots, 2,
+                   {.strategy = SamplingStrategy::kUniform, .neighbors = kNeighbors, .layers = 2});
+  set_num_threads(cores);
+  const double draws = history_rate(history, log);
+  const double trans = trans_seconds(history, log);
+
+  if (json) {
+    const nlohmann::ordered_json result = {{"data", dataset.name},
+                                           {"events", log.size()},
+                                           {"recent_roots_per_s", recent},
+                                           {"uniform2_roots_per_s", uniform},
+                                           {"history_draws_per_s", draws},
+                                           {"trans_test_seconds", trans},
+                                           {"graph_build_seconds", graph_seconds},
+                                           {"history_build_seconds", history_seconds}};
+    fmt::print("{}\n", result.dump(2));
+    return;
+  }
+  fmt::print("{} ({} events), best of {} passes\n", dataset.name, grouped(log.size()), kPasses);
+  fmt::print("  recent, K = 10, 1 layer, 1 thread       {:>8.2f} M roots/s\n", recent / 1e6);
+  fmt::print("  uniform, K = 10, 2 layers, 2 threads    {:>8.2f} M roots/s\n", uniform / 1e6);
+  fmt::print("  history draws (5 of H_ut), 1 thread     {:>8.2f} M draws/s\n", draws / 1e6);
+  fmt::print("  TRANS negatives of the test split       {:>8.4f} s\n", trans);
+  fmt::print("  build: adjacency {:.3f} s, history {:.3f} s\n", graph_seconds, history_seconds);
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("bench", "Measure speed on this machine");
+  command->require_subcommand(1);
+  struct Flags {
+    std::string data;
+    bool json = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* sampler =
+      command->add_subcommand("sampler", "Neighbour sampling, histories and negatives");
+  sampler->add_option("--data", flags->data, "imported folder, raw network, or synthetic[:preset]")
+      ->required();
+  sampler->add_flag("--json", flags->json, "one JSON document");
+  sampler->callback([flags] { run_sampler(flags->data, flags->json); });
+}
+
+}  // namespace curnm::cli

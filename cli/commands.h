@@ -1,0 +1,16 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+// One function per subcommand, each in its own file: it declares the flags and sets the callback
+// that does the work. Results go to stdout, progress and notes to stderr; errors are exceptions.
+
+namespace curnm::cli {
+
+void add_import(CLI::App& app);
+void add_generate(CLI::App& app);
+void add_fetch(CLI::App& app);
+void add_stats(CLI::App& app);
+void add_bench(CLI::App& app);
+
+}  // namespace curnm::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "curnm/data/dataset.h"
+
+namespace curnm::cli {
+
+/// 1234567 as 1,234,567.
+std::string grouped(std::int64_t number);
+
+/// Counts as a row of blocks: ▁▂▃▅█.
+std::string sparkline(std::span<const std::int64_t> counts);
+
+/// A duration in the unit that a person would choose: 3.2 days.
+std::string duration(double seconds);
+
+/// Notes of a reading go to stderr, one line each.
+void print_notes(const Dataset& dataset);
+
+/// What was written and where.
+void print_saved(const Dataset& dataset, const std::string& folder);
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace curnm::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace curnm {
+
+/// A network of the paper's evaluation: where it is published, and by which counts it is known.
+struct CatalogEntry {
+  std::string_view name;  // as in the paper's table
+  std::string_view domain;
+  std::string_view summary;
+  std::string_view url;              // a table, or a zip with one
+  std::int64_t events = 0;           // |E|
+  std::int64_t nodes = 0;            // that have events
+  std::int64_t paper_nodes = 0;      // |V| of the paper's table
+  std::string_view format = "auto";  // for `read_network`
+};
+
+/// All of them, in the order of the paper's table.
+std::span<const CatalogEntry> catalog();
+
+/// By name, in any case. Throws UsageError with the nearest name for an unknown one.
+const CatalogEntry& find_network(std::string_view name);
+
+/// The |V| with which the paper computed its density, where a data set has the name (in any case)
+/// and the number of events of one of its networks; else 0.
+std::int64_t published_density_nodes(std::string_view dataset_name, std::int64_t events);
+
+}  // namespace curnm

@@ -1,0 +1,108 @@
+#include "curnm/data/fetch.h"
+
+#include <string_view>
+#include <vector>
+
+#include "curnm/base/error.h"
+#include "curnm/base/files.h"
+#include "curnm/data/reader.h"
+#include "curnm/data/unpack.h"
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A complete download of the wrong thing, which would fail every later try as well.
+class BadDownload : public Error {
+ public:
+  using Error::Error;
+};
+
+Address address_of(const CatalogEntry& entry, const std::string& mirror) {
+  const Address published = parse_address(std::string(entry.url));
+  Address address = mirror.empty() ? published : parse_address(mirror);
+  if (mirror.ends_with('/')) address = parse_address(mirror + published.file);
+  if (address.file.empty()) address.file = entry.name;
+  return address;
+}
+
+bool is_web_page(const fs::path& file) {
+  const auto mapped = MappedFile::open(file);
+  const std::string_view text = mapped->text();
+  const std::size_t start = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  return start != std::string_view::npos && text[start] == '<';
+}
+
+/// The table to read, in the folder or one below. ml_*.csv comes first: the original table beside
+/// it does not say whether user 5 and item 5 are the same node.
+fs::path find_table(const fs::path& folder) {
+  std::vector<fs::path> prepared;
+  std::vector<fs::path> original;
+  const auto look = [&](const fs::path& place) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(place)) {
+      const std::string name = entry.path().filename().string();
+      const bool is_table = name.ends_with(".csv") && !name.starts_with('.');
+      if (!is_table || !entry.is_regular_file()) continue;
+      (name.starts_with("ml_") ? prepared : original).push_back(entry.path());
+    }
+  };
+  look(folder);
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.is_directory()) look(entry.path());
+  }
+  const std::vector<fs::path>& found = prepared.empty() ? original : prepared;
+  if (found.size() == 1) return found.front();
+  throw BadDownload(fmt::format("the archive has {} tables (.csv) instead of one", found.size()));
+}
+
+Dataset read_table(const fs::path& file, std::string_view format) {
+  try {
+    return read_network(file, format);
+  } catch (const Error& error) {
+    throw BadDownload(error.what());
+  }
+}
+
+Dataset read_download(const fs::path& file, std::string_view format) {
+  if (is_web_page(file)) throw BadDownload("a web page has arrived instead of data");
+  if (!is_zip(file)) return read_table(file, format);
+  // Never committed, hence always removed.
+  const AtomicFolder scratch(file.string() + ".unpacked", /*replace=*/true);
+  try {
+    unpack_zip(file, scratch.staging());
+  } catch (const DamagedArchive& damage) {
+    throw BadDownload(damage.what());
+  }
+  return read_table(find_table(scratch.staging()), format);
+}
+
+void check_counts(const CatalogEntry& entry, const EventLog& log) {
+  if (log.size() == entry.events && log.num_nodes == entry.nodes) return;
+  throw BadDownload(fmt::format("it has {} events and {} nodes, published are {} and {}",
+                                log.size(), log.num_nodes, entry.events, entry.nodes));
+}
+
+}  // namespace
+
+Dataset fetch_network(const CatalogEntry& entry, const FetchOptions& options) {
+  CURNM_ASSERT(!options.cache.empty());
+  const Address address = address_of(entry, options.url);
+  const fs::path file = options.cache / address.file;
+  if (!is_downloaded(address, file)) download(address, file, options.download);
+  try {
+    Dataset dataset = read_download(file, entry.format);
+    check_counts(entry, dataset.events);
+    dataset.name = entry.name;
+    dataset.source = address.url;
+    return dataset;
+  } catch (const BadDownload& bad) {
+    remove_download(file);
+    fail(
+        "{} is not the network {}: {}; the download has been removed: try again, or name another "
+        "address with --url",
+        address.url, entry.name, bad.what());
+  }
+}
+
+}  // namespace curnm

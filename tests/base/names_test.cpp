@@ -1,0 +1,92 @@
+#include "curnm/base/names.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace curnm {
+namespace {
+
+constexpr std::array<std::string_view, 3> kReaders = {"auto", "csv", "tgl"};
+constexpr std::array<std::string_view, 4> kOptions = {"seed", "epochs", "neighbors", "batch-size"};
+
+std::string message_of_unknown(std::string_view kind, std::string_view name,
+                               std::span<const std::string_view> candidates) {
+  try {
+    unknown_name(kind, name, candidates);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(NearestNameTest, FindsOneTypingMistake) {
+  EXPECT_EQ(nearest_name("sead", kOptions), "seed");             // replaced
+  EXPECT_EQ(nearest_name("epoch", kOptions), "epochs");          // missing
+  EXPECT_EQ(nearest_name("neighbours", kOptions), "neighbors");  // added
+  EXPECT_EQ(nearest_name("SEED", kOptions), "seed");             // case
+  EXPECT_EQ(nearest_name("batch_size", kOptions), "batch-size");
+}
+
+TEST(NearestNameTest, FindsTwoSwappedLetters) {
+  EXPECT_EQ(nearest_name("epohcs", kOptions), "epochs");
+  EXPECT_EQ(nearest_name("cvs", kReaders), "csv");  // the example of names.h
+}
+
+TEST(NearestNameTest, PrefersTheNearest) {
+  constexpr std::array<std::string_view, 3> kSimilar = {"recently", "recent", "recant"};
+  EXPECT_EQ(nearest_name("recent", kSimilar), "recent");
+  EXPECT_EQ(nearest_name("recents", kSimilar), "recent");
+  EXPECT_EQ(nearest_name("recantt", kSimilar), "recant");
+}
+
+TEST(NearestNameTest, SuggestsNothingFarAway) {
+  EXPECT_EQ(nearest_name("wikipedia", kReaders), "");
+  EXPECT_EQ(nearest_name("momentum", kOptions), "");
+  EXPECT_EQ(nearest_name("csv", {}), "");
+}
+
+TEST(UnknownNameTest, SaysWhatIsKnownAndWhatWasMeant) {
+  EXPECT_EQ(message_of_unknown("reader", "cvs", kReaders),
+            "unknown reader 'cvs'; did you mean 'csv'? (known: auto, csv, tgl)");
+}
+
+TEST(UnknownNameTest, SuggestsNothingFarAway) {
+  const std::string message = message_of_unknown("reader", "wikipedia", kReaders);
+  EXPECT_NE(message.find("unknown reader 'wikipedia'"), std::string::npos) << message;
+  EXPECT_NE(message.find("known: auto, csv, tgl"), std::string::npos) << message;
+  EXPECT_EQ(message.find("did you mean"), std::string::npos) << message;
+}
+
+struct NamedNumber {
+  std::string_view name;
+  int number;
+};
+constexpr std::array<NamedNumber, 3> kNumbers = {{{"one", 1}, {"two", 2}, {"three", 3}}};
+
+TEST(FindEntryTest, FindsEveryEntryItself) {
+  for (const NamedNumber& entry : kNumbers) {
+    EXPECT_EQ(&find_entry("number", std::span<const NamedNumber>(kNumbers), entry.name), &entry);
+  }
+}
+
+TEST(FindEntryTest, ThrowsForUnknownNames) {
+  const std::span<const NamedNumber> table(kNumbers);
+  for (std::string_view name : {"", "on", "One", "onetwo", "four"}) {
+    EXPECT_THROW(find_entry("number", table, name), UsageError) << name;
+  }
+  try {
+    find_entry("number", table, "thre");
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("did you mean 'three'?"), std::string::npos) << message;
+    EXPECT_NE(message.find("one, two, three"), std::string::npos) << message;
+  }
+}
+
+}  // namespace
+}  // namespace curnm

@@ -1,0 +1,210 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "support/http_server.h"
+#include "support/run_command.h"
+
+// The program as a person meets it: what is typed, what is printed, which exit code.
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::CommandResult;
+
+class Cli : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "curnm-cli-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  CommandResult curnm(const std::string& arguments) const {
+    return testing::run_command("cd " + folder_.string() + " && " CURNM_BINARY " " + arguments);
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+  }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(Cli, GenerateThenStatsThenJson) {
+  const CommandResult made = curnm("generate --preset drift --events 3000 --nodes 200 --out net");
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_TRUE(contains(made.out, "net: 3,000 events, 200 nodes, digest ")) << made.out;
+
+  const CommandResult text = curnm("stats net");
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_TRUE(contains(text.out, "recency")) << text.out;
+  EXPECT_EQ(text.err, "");
+
+  const CommandResult json = curnm("stats net --json");
+  ASSERT_EQ(json.exit_code, 0);
+  const auto parsed = nlohmann::json::parse(json.out);
+  EXPECT_EQ(parsed["events"], 3000);
+  for (const char* key :
+       {"nodes", "proximity", "recency", "repetition", "density", "d_max", "distinct_times"}) {
+    EXPECT_TRUE(parsed.contains(key)) << key;
+  }
+}
+
+TEST_F(Cli, FlagsOverrideThePresetWhateverTheirOrder) {
+  const CommandResult before = curnm("generate --events 500 --preset sparse --out a");
+  const CommandResult after = curnm("generate --preset sparse --events 500 --out b");
+  ASSERT_EQ(before.exit_code, 0) << before.err;
+  EXPECT_TRUE(contains(before.out, "a: 500 events, 6,000 nodes")) << before.out;
+  EXPECT_EQ(before.out.substr(2), after.out.substr(2));
+}
+
+TEST_F(Cli, ImportedAndRawNetworksHaveTheSameDigest) {
+  write("events.csv", "src,dst,time\nann,bob,1\nbob,carl,2.5\nann,carl,2.5\n");
+  const CommandResult imported = curnm("import events.csv --out net");
+  ASSERT_EQ(imported.exit_code, 0) << imported.err;
+  const auto raw = nlohmann::json::parse(curnm("stats events.csv --json").out);
+  const auto stored = nlohmann::json::parse(curnm("stats net --json").out);
+  EXPECT_EQ(raw["digest"], stored["digest"]);
+  EXPECT_EQ(raw["nodes"], 3);
+}
+
+TEST_F(Cli, UnsortedInputIsSortedAndSaidSo) {
+  write("events.csv", "src,dst,time\n1,2,5\n1,3,4\n");
+  const CommandResult result = curnm("import events.csv --out net");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.err, "note: the events were not in time order")) << result.err;
+}
+
+TEST_F(Cli, ExistingOutputNeedsForce) {
+  write("events.csv", "src,dst,time\n1,2,5\n");
+  ASSERT_EQ(curnm("import events.csv --out net").exit_code, 0);
+  const CommandResult again = curnm("import events.csv --out net");
+  EXPECT_EQ(again.exit_code, 1);
+  EXPECT_TRUE(contains(again.err, "--force")) << again.err;
+  EXPECT_EQ(curnm("import events.csv --out net --force").exit_code, 0);
+}
+
+TEST_F(Cli, ForceNeverReplacesWhatIsNotADataSet) {
+  write("events.csv", "src,dst,time\n1,2,5\n");
+  fs::create_directory(folder_ / "precious");
+  write("precious/diary.txt", "dear diary");
+  const CommandResult result = curnm("import events.csv --out precious --force");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.err, "is not a curnm data set")) << result.err;
+  EXPECT_TRUE(fs::exists(folder_ / "precious/diary.txt"));
+}
+
+TEST_F(Cli, AFailedImportLeavesNothingBehind) {
+  write("events.csv", "src,dst,time\n1,2,5\n1,2,x\n");
+  const std::size_t before = entries();
+  const CommandResult result = curnm("import events.csv --out net");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.err, "events.csv:3: time 'x' is not a number")) << result.err;
+  EXPECT_EQ(entries(), before);
+}
+
+TEST_F(Cli, MistypedFlagsAndNamesSuggestTheNearest) {
+  const CommandResult flag = curnm("import x.csv --ot net");
+  EXPECT_EQ(flag.exit_code, 2);
+  EXPECT_TRUE(contains(flag.err, "unknown option '--ot'; did you mean '--out'?")) << flag.err;
+
+  const CommandResult command = curnm("generat --out net");
+  EXPECT_EQ(command.exit_code, 2);
+  EXPECT_TRUE(contains(command.err, "did you mean 'generate'?")) << command.err;
+
+  const CommandResult preset = curnm("generate --preset drfit --out net");
+  EXPECT_EQ(preset.exit_code, 2);
+  EXPECT_TRUE(contains(preset.err, "did you mean 'drift'?")) << preset.err;
+
+  const CommandResult format = curnm("import . --format cvs --out net");
+  EXPECT_EQ(format.exit_code, 2);
+  EXPECT_TRUE(contains(format.err, "did you mean 'csv'?")) << format.err;
+
+  const CommandResult network = curnm("fetch wikki --out net");
+  EXPECT_EQ(network.exit_code, 2);
+  EXPECT_TRUE(contains(network.err, "did you mean 'WIKI'?")) << network.err;
+}
+
+TEST_F(Cli, ValuesOutOfRangeNameTheRange) {
+  const CommandResult result = curnm("generate --repeat 1.5 --out net");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.err, "--repeat 1.5 is out of range")) << result.err;
+  EXPECT_TRUE(contains(result.err, "between 0 and 1")) << result.err;
+}
+
+TEST_F(Cli, MissingThingsAreErrorsNotCrashes) {
+  EXPECT_EQ(curnm("stats nowhere").exit_code, 1);
+  EXPECT_EQ(curnm("stats").exit_code, 2);
+  EXPECT_EQ(curnm("").exit_code, 2);
+  EXPECT_EQ(curnm("stats synthetic:nonsense").exit_code, 2);
+  EXPECT_EQ(curnm("generate --out /proc/nonsense/net").exit_code, 1);
+  EXPECT_EQ(curnm("--help").exit_code, 0);
+  EXPECT_EQ(curnm("--version").exit_code, 0);
+}
+
+TEST_F(Cli, AClosedOrFullOutputIsReported) {
+  EXPECT_EQ(curnm("stats synthetic > /dev/full").exit_code, 1);
+}
+
+TEST_F(Cli, ADiskThatFillsUpIsReportedAndLeavesNothing) {
+  // A limit on the size of files stands in for the disk: blocks of 1 KiB.
+  const CommandResult result = testing::run_command(
+      "cd " + folder_.string() + " && ulimit -f 64 && " CURNM_BINARY " generate --out net");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.err, "cannot write")) << result.err;
+  EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(Cli, AnImportKilledAtAnyInstantLeavesNothingThatLooksFinished) {
+  std::string table = "src,dst,time\n";
+  for (int i = 0; i < 200000; ++i) {
+    table +=
+        std::to_string(i % 977) + "," + std::to_string(i % 1009) + "," + std::to_string(i) + "\n";
+  }
+  write("events.csv", table);
+  int killed = 0;
+  for (int milliseconds = 5; milliseconds <= 125; milliseconds += 15) {
+    const CommandResult result = testing::run_command(
+        "cd " + folder_.string() + " && timeout -s KILL " + std::to_string(milliseconds * 1e-3) +
+        " " CURNM_BINARY " import events.csv --out net --force");
+    killed += result.exit_code == 0 ? 0 : 1;
+    if (fs::exists(folder_ / "net")) {
+      EXPECT_EQ(curnm("stats net --json").exit_code, 0) << milliseconds;
+    }
+  }
+  EXPECT_GT(killed, 0) << "no kill came early enough to test anything";
+}
+
+TEST_F(Cli, FetchRefusesAFileWithOtherCountsAndWritesNothing) {
+  testing::HttpServer server(testing::HttpReply{.body = "src,dst,time\n1,2,3\n2,3,4\n"});
+  const CommandResult result =
+      curnm("fetch uci --cache cache --out net --url " + server.url("/uci.csv"));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.err, "59835")) << result.err;
+  EXPECT_FALSE(fs::exists(folder_ / "net"));
+}
+
+TEST_F(Cli, BenchSamplerPrintsTheAgreedKeys) {
+  const CommandResult result = curnm("bench sampler --data synthetic --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto parsed = nlohmann::json::parse(result.out);
+  for (const char* key : {"recent_roots_per_s", "uniform2_roots_per_s", "history_draws_per_s"}) {
+    EXPECT_GT(parsed[key].get<double>(), 0) << key;
+  }
+}
+
+}  // namespace
+}  // namespace curnm
