@@ -86,8 +86,9 @@ void write_file(const fs::path& path, std::string_view text) {
   write_file(path, std::as_bytes(std::span(text)));
 }
 
-AtomicFolder::AtomicFolder(fs::path target, bool replace)
-    : target_(fs::absolute(target).lexically_normal()), replace_(replace) {
+AtomicFolder::AtomicFolder(fs::path target, bool replace) : replace_(replace) {
+  if (target.empty()) fail("the name of the folder to write is empty");
+  target_ = fs::absolute(target).lexically_normal();
   if (target_.filename().empty()) target_ = target_.parent_path();  // a trailing slash
   if (!replace_ && fs::exists(target_)) {
     fail("{} exists already; pass --force to replace it", target.string());

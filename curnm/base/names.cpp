@@ -54,8 +54,8 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 void unknown_name(std::string_view kind, std::string_view name,
                   std::span<const std::string_view> candidates) {
   const std::string_view near = nearest_name(name, candidates);
-  throw UsageError(fmt::format("unknown {} '{}';{} known: {}", kind, name,
-                               near.empty() ? "" : fmt::format(" did you mean '{}'?", near),
+  throw UsageError(fmt::format("unknown {} '{}'{} (known: {})", kind, name,
+                               near.empty() ? "" : fmt::format("; did you mean '{}'?", near),
                                fmt::join(candidates, ", ")));
 }
 

@@ -90,6 +90,11 @@ double quantile(const Column<Timestamp>& ascending, double q) {
 
 Split split_by_time(const EventLog& log, const SplitOptions& options) {
   if (log.size() == 0) fail("the network has no events to split");
+  if (!(0 <= options.validation_quantile && options.validation_quantile <= options.test_quantile &&
+        options.test_quantile <= 1 && 0 <= options.hidden_share && options.hidden_share <= 1)) {
+    fail("the cuts {} and {} must ascend within 0 .. 1, and the hidden share {} lie there too",
+         options.validation_quantile, options.test_quantile, options.hidden_share);
+  }
   const auto first_after = [&](double q) {
     const double time = quantile(log.time, q);
     const auto cut = options.boundary == Boundary::kLater

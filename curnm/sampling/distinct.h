@@ -15,31 +15,30 @@ class TakenSet {
  public:
   /// Prepares for up to `capacity` insertions and forgets everything.
   void reset(std::int64_t capacity) {
-    for (std::int64_t value : items_) {
-      if (!slots_.empty()) slots_[probe(value)] = kEmpty;
-    }
-    items_.clear();
-    const std::size_t wanted =
-        capacity <= kScan ? 0 : std::bit_ceil(static_cast<std::size_t>(capacity) * 2);
-    if (wanted == 0 || slots_.size() < wanted) slots_.assign(wanted, kEmpty);
+    for (std::size_t slot : used_) slots_[slot] = kEmpty;
+    used_.clear();
+    few_.clear();
+    hashed_ = capacity > kScan;
+    if (!hashed_) return;
+    const std::size_t wanted = std::bit_ceil(static_cast<std::size_t>(capacity) * 2);
+    if (slots_.size() < wanted) slots_.assign(wanted, kEmpty);
   }
 
   /// False when the value is there already. REQUIRES: value >= 0.
   bool insert(std::int64_t value) {
-    if (slots_.empty()) {
-      if (std::find(items_.begin(), items_.end(), value) != items_.end()) return false;
+    if (contains(value)) return false;
+    if (hashed_) {
+      used_.push_back(probe(value));
+      slots_[used_.back()] = value;
     } else {
-      std::int64_t& slot = slots_[probe(value)];
-      if (slot == value) return false;
-      slot = value;
+      few_.push_back(value);
     }
-    items_.push_back(value);
     return true;
   }
 
   bool contains(std::int64_t value) const {
-    if (slots_.empty()) return std::find(items_.begin(), items_.end(), value) != items_.end();
-    return slots_[probe(value)] == value;
+    return hashed_ ? slots_[probe(value)] == value
+                   : std::find(few_.begin(), few_.end(), value) != few_.end();
   }
 
  private:
@@ -54,8 +53,10 @@ class TakenSet {
     return at;
   }
 
-  std::vector<std::int64_t> items_;
+  bool hashed_ = false;
+  std::vector<std::int64_t> few_;
   std::vector<std::int64_t> slots_;
+  std::vector<std::size_t> used_;  // slots to clear
 };
 
 /// Reusable memory of `draw_distinct`, one per thread.

@@ -2,53 +2,27 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cstddef>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "curnm/base/error.h"
+#include "support/errors.h"
 #include "support/temporary_folder.h"
 
 namespace curnm {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::fails;
+using testing::names_in;
+using testing::read_bytes;
 using testing::TemporaryFolder;
 
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 using Names = std::vector<std::string>;
-
-/// The message of the Error that `action` throws; "" without one.
-template <class Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 class FilesTest : public ::testing::Test {
  protected:
@@ -70,31 +44,29 @@ TEST_F(WriteFileTest, WritesEveryByte) {
   std::string bytes;
   for (int i = 0; i < 300000; ++i) bytes.push_back(static_cast<char>(i * 7 % 256));
   write_file(here_ / "bytes", bytes);
-  EXPECT_EQ(content_of(here_ / "bytes"), bytes);
+  EXPECT_EQ(read_bytes(here_ / "bytes"), bytes);
   write_file(here_ / "raw", std::as_bytes(std::span(bytes)));
-  EXPECT_EQ(content_of(here_ / "raw"), bytes);
+  EXPECT_EQ(read_bytes(here_ / "raw"), bytes);
 }
 
 TEST_F(WriteFileTest, ReplacesALongerFile) {
   write_file(here_ / "file", "a long first content");
   write_file(here_ / "file", "short");
-  EXPECT_EQ(content_of(here_ / "file"), "short");
+  EXPECT_EQ(read_bytes(here_ / "file"), "short");
   write_file(here_ / "file", "");
   EXPECT_EQ(fs::file_size(here_ / "file"), 0u);
 }
 
 TEST_F(WriteFileTest, FullDiskIsAnError) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
-  const std::string message = error_of([] { write_file("/dev/full", "content"); });
-  EXPECT_TRUE(contains(message, "/dev/full")) << message;
-  EXPECT_TRUE(contains(message, "No space left on device")) << message;
+  EXPECT_TRUE(
+      fails([] { write_file("/dev/full", "content"); }, {"/dev/full", "No space left on device"}));
 }
 
 TEST_F(WriteFileTest, ImpossiblePlacesAreErrors) {
   const fs::path missing = here_ / "missing" / "file";
-  const std::string message = error_of([&] { write_file(missing, "content"); });
-  EXPECT_TRUE(contains(message, missing.string())) << message;
-  EXPECT_TRUE(contains(message, "No such file or directory")) << message;
+  EXPECT_TRUE(fails([&] { write_file(missing, "content"); },
+                    {missing.string(), "No such file or directory"}));
   EXPECT_THROW(write_file(here_.path(), "content"), Error) << "a folder";
   EXPECT_THROW(write_file("", "content"), Error);
 }
@@ -125,14 +97,12 @@ TEST_F(MappedFileTest, EmptyFileIsEmpty) {
 
 TEST_F(MappedFileTest, MissingFileIsAnError) {
   const fs::path missing = here_ / "missing";
-  const std::string message = error_of([&] { MappedFile::open(missing); });
-  EXPECT_TRUE(contains(message, missing.string())) << message;
-  EXPECT_TRUE(contains(message, "No such file or directory")) << message;
+  EXPECT_TRUE(
+      fails([&] { MappedFile::open(missing); }, {missing.string(), "No such file or directory"}));
 }
 
 TEST_F(MappedFileTest, WhatIsNoFileIsAnError) {
-  const std::string message = error_of([&] { MappedFile::open(here_.path()); });
-  EXPECT_TRUE(contains(message, here_.path().string())) << message;
+  EXPECT_TRUE(fails([&] { MappedFile::open(here_.path()); }, {here_.path().string()}));
   EXPECT_THROW(MappedFile::open("/dev/null"), Error);
   EXPECT_THROW(MappedFile::open(""), Error);
 }
@@ -151,7 +121,7 @@ TEST_F(AtomicFolderTest, AppearsAtTheCommit) {
   }
   EXPECT_EQ(names_in(here_.path()), Names{"data"});
   EXPECT_EQ(names_in(target), (Names{"a", "inner"}));
-  EXPECT_EQ(content_of(target / "inner" / "b"), "B");
+  EXPECT_EQ(read_bytes(target / "inner" / "b"), "B");
   EXPECT_NE(fs::status(target).permissions() & fs::perms::others_read, fs::perms::none);
 }
 
@@ -172,13 +142,12 @@ TEST_F(AtomicFolderTest, WithoutACommitNothingAppears) {
 
 TEST_F(AtomicFolderTest, RefusesAnExistingTarget) {
   const fs::path target = existing_folder("data");
-  const std::string message = error_of([&] { AtomicFolder(target, /*replace=*/false); });
-  EXPECT_TRUE(contains(message, target.string())) << message;
-  EXPECT_TRUE(contains(message, "--force")) << message;
+  EXPECT_TRUE(
+      fails([&] { AtomicFolder(target, /*replace=*/false); }, {target.string(), "--force"}));
   write_file(here_ / "file", "content");
   EXPECT_THROW(AtomicFolder(here_ / "file", /*replace=*/false), Error);
   EXPECT_EQ(names_in(here_.path()), (Names{"data", "file"}));
-  EXPECT_EQ(content_of(target / "old"), "old content");
+  EXPECT_EQ(read_bytes(target / "old"), "old content");
 }
 
 TEST_F(AtomicFolderTest, ReplacesAtTheCommitOnly) {
@@ -186,10 +155,10 @@ TEST_F(AtomicFolderTest, ReplacesAtTheCommitOnly) {
   AtomicFolder folder(target, /*replace=*/true);
   write_file(folder.staging() / "new", "new content");
   EXPECT_EQ(names_in(target), Names{"old"});
-  EXPECT_EQ(content_of(target / "old"), "old content");
+  EXPECT_EQ(read_bytes(target / "old"), "old content");
   folder.commit();
   EXPECT_EQ(names_in(target), Names{"new"});
-  EXPECT_EQ(content_of(target / "new"), "new content");
+  EXPECT_EQ(read_bytes(target / "new"), "new content");
   EXPECT_EQ(names_in(here_.path()), Names{"data"}) << "the old folder is still somewhere";
 }
 

@@ -145,8 +145,9 @@ TEST_F(FetchTest, PreparedTableOfAZipComesFirst) {
 
 TEST_F(FetchTest, OnlyTableOfAZipIsRead) {
   // Known by its content: nothing in the address says zip.
-  const HttpServer server(
-      HttpReply{.body = make_zip({{"README.txt", "x"}, {"toy.csv", jodie_table()}})});
+  const HttpServer server(HttpReply{
+      .body = make_zip(
+          {{"README.txt", "x"}, {"toy.csv", jodie_table()}, {"__MACOSX/._toy.csv", "finder"}})});
   const Dataset dataset = fetch_network(kToy, options(server, "/download"));
   EXPECT_EQ(dataset.format, "jodie");
   EXPECT_EQ(dataset.name, "Toy");
@@ -261,6 +262,50 @@ TEST_F(FetchTest, ChangedFileIsNoticedBehindAServerThatIgnoresIfRange) {
   ASSERT_EQ(requests.size(), 3U);
   EXPECT_EQ(requests[1].header("range"), "bytes=3000-");
   EXPECT_EQ(requests[2].header("range"), "");
+}
+
+TEST_F(FetchTest, ChangedFileIsNoticedByItsSizeAlone) {
+  const std::string later = jodie_table(/*start=*/10'000);
+  ASSERT_NE(later.size(), jodie_table().size());
+  const HttpServer server([&](const HttpRequest& request) {
+    if (request.number == 0) {
+      return HttpReply{.body = jodie_table(), .etag = "\"1\"", .close_after = 3000};
+    }
+    return HttpReply{.body = later, .if_range = false};
+  });
+  const FetchOptions fetch = options(server);
+  EXPECT_TRUE(refuses(fetch, {"3000 of"}));
+  fetch_network(kToy, fetch);
+  EXPECT_EQ(read_bytes(cache_ / "toy.csv"), later);
+}
+
+TEST_F(FetchTest, RangeThatWasNotAskedForIsNotTaken) {
+  const HttpServer server([](const HttpRequest& request) {
+    return HttpReply{.body = jodie_table(),
+                     .etag = "\"1\"",
+                     .range_shift = -10,
+                     .close_after = request.number == 0 ? 3000 : -1};
+  });
+  const FetchOptions fetch = options(server);
+  EXPECT_TRUE(refuses(fetch, {"3000 of"}));
+  fetch_network(kToy, fetch);
+  EXPECT_EQ(read_bytes(cache_ / "toy.csv"), jodie_table());
+  EXPECT_EQ(server.requests().size(), 3U);
+}
+
+TEST_F(FetchTest, RangesThatArriveInPiecesAreNotTakenForTheWhole) {
+  const HttpServer server([](const HttpRequest& request) {
+    return HttpReply{.body = jodie_table(),
+                     .etag = "\"1\"",
+                     .range_size = 1000,
+                     .close_after = request.number == 0 ? 3000 : -1};
+  });
+  FetchOptions fetch = options(server);
+  EXPECT_TRUE(refuses(fetch, {"3000 of"}));
+  EXPECT_TRUE(refuses(fetch, {"4000 of"}));
+  fetch.download.retries = 10;
+  fetch_network(kToy, fetch);
+  EXPECT_EQ(read_bytes(cache_ / "toy.csv"), jodie_table());
 }
 
 TEST_F(FetchTest, RangeBeyondTheEndStartsOver) {

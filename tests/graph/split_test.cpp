@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -248,9 +249,20 @@ TEST(SplitByTimeTest, ThrowsWhenAPartWouldBeEmpty) {
   EXPECT_THROW(split_by_time(log, {.validation_quantile = 0.7, .test_quantile = 0.7}), Error);
 }
 
-TEST(SplitByTimeTest, ThrowsWhenTheCutsAreInTheWrongOrder) {
+TEST(SplitByTimeTest, ThrowsForImpossibleOptions) {
   const EventLog log = random_log(8, {.nodes = 10, .events = 500, .distinct_times = 500});
-  EXPECT_THROW(split_by_time(log, {.validation_quantile = 0.8, .test_quantile = 0.5}), Error);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const SplitOptions& bad :
+       std::vector<SplitOptions>{{.validation_quantile = 0.8, .test_quantile = 0.5},
+                                 {.validation_quantile = -0.1},
+                                 {.test_quantile = 1.1},
+                                 {.test_quantile = nan},
+                                 {.hidden_share = -0.1},
+                                 {.hidden_share = 1.1},
+                                 {.hidden_share = nan}}) {
+    EXPECT_THROW(split_by_time(log, bad), Error)
+        << bad.validation_quantile << ' ' << bad.test_quantile << ' ' << bad.hidden_share;
+  }
 }
 
 TEST(SplitByRollTest, FollowsTheDataSet) {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "curnm/base/error.h"
+#include "support/errors.h"
 #include "support/naive.h"
 #include "support/random_log.h"
 #include "support/scoped_threads.h"
@@ -185,15 +185,6 @@ TEST(TemporalGraphTest, LargeLogMatchesPushingBack) {
   }
 }
 
-std::string reason_against(const EventLog& log) {
-  try {
-    validate(log);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(EventLogTest, ValidateNamesTheFirstOffender) {
   EXPECT_NO_THROW(validate(make_log({}, 0)));
   EXPECT_NO_THROW(validate(make_log({{0, 1, -3}, {1, 1, -3}, {2, 0, 1e18}}, 3)));
@@ -202,7 +193,7 @@ TEST(EventLogTest, ValidateNamesTheFirstOffender) {
        {make_log({{0, 1, 1}, {0, 3, 2}, {0, -1, 1}}, 3), make_log({{0, 1, 1}, {-1, 1, 2}}, 3),
         make_log({{0, 1, 1}, {0, 1, nan}}, 3), make_log({{0, 1, 1}, {0, 1, kForever}}, 3),
         make_log({{0, 1, 1}, {0, 1, std::nextafter(1.0, 0.0)}}, 3)}) {
-    EXPECT_NE(reason_against(bad).find("event 1"), std::string::npos) << reason_against(bad);
+    EXPECT_TRUE(testing::fails([&] { validate(bad); }, {"event 1"}));
   }
   EventLog short_column = make_log({{0, 1, 1}, {0, 1, 2}}, 2);
   short_column.dst = std::vector<NodeId>{1};

@@ -19,6 +19,7 @@ using testing::Event;
 using testing::events_of;
 using testing::interesting_times;
 using testing::make_log;
+using testing::mirrored;
 using testing::naive_history;
 using testing::naive_occurs;
 using testing::naive_pairs;
@@ -45,22 +46,22 @@ std::vector<Partner> draw(const History& history, NodeId u, Timestamp t, std::si
   return out;
 }
 
-std::vector<std::vector<Timestamp>> times_by_pair(const EventLog& log,
-                                                  std::vector<NodePair>& pairs) {
-  std::vector<std::vector<Timestamp>> times;
-  for (EventId e = 0; e < log.size(); ++e) {
-    const NodePair pair{log.src[e], log.dst[e]};
-    const auto at = std::find(pairs.begin(), pairs.end(), pair) - pairs.begin();
-    if (at == static_cast<std::ptrdiff_t>(pairs.size())) {
-      pairs.push_back(pair);
-      times.emplace_back();
-    }
-    times[static_cast<std::size_t>(at)].push_back(log.time[e]);
+/// Both kinds of history. The oracles are directed; of a mutual history they see the mirrored log.
+class HistoryTest : public ::testing::TestWithParam<Partnership> {
+ protected:
+  static EventLog links(const EventLog& log) {
+    return GetParam() == Partnership::kMutual ? mirrored(log) : log;
   }
-  return times;
-}
+};
 
-TEST(HistoryTest, HandComputedExample) {
+INSTANTIATE_TEST_SUITE_P(Both, HistoryTest,
+                         ::testing::Values(Partnership::kDirected, Partnership::kMutual));
+
+using HistoryDrawTest = HistoryTest;
+INSTANTIATE_TEST_SUITE_P(Both, HistoryDrawTest,
+                         ::testing::Values(Partnership::kDirected, Partnership::kMutual));
+
+TEST(DirectedHistoryTest, HandComputedExample) {
   const History history(make_log(
       {{0, 1, 1}, {0, 2, 2}, {1, 0, 2}, {0, 1, 3}, {0, 1, 3}, {0, 3, 3}, {0, 0, 4}, {0, 2, 5}}, 5));
   EXPECT_EQ(as_map(history.all(0, 1)), Partners{});
@@ -81,64 +82,97 @@ TEST(HistoryTest, HandComputedExample) {
   EXPECT_EQ(history.find(2, 0), kNoPair);
 }
 
-TEST(HistoryTest, AllIsTheExactSetAtEveryTime) {
+TEST(MutualHistoryTest, HandComputedExample) {
+  const EventLog log = make_log({{0, 1, 1}, {2, 0, 2}, {3, 0, 3}, {1, 0, 3}, {2, 2, 4}}, 4);
+  const History history(log, Partnership::kMutual);
+  EXPECT_EQ(as_map(history.all(0, 2)), (Partners{{1, 1}}));
+  EXPECT_EQ(as_map(history.all(0, 3)), (Partners{{2, 2}})) << "1 is a partner at 3";
+  EXPECT_EQ(as_map(history.all(0, 4)), (Partners{{1, 3}, {2, 2}, {3, 3}}));
+  EXPECT_EQ(as_map(history.all(1, 3)), Partners{});
+  EXPECT_EQ(as_map(history.all(1, 4)), (Partners{{0, 3}}));
+  EXPECT_EQ(as_map(history.all(2, 5)), (Partners{{0, 2}, {2, 4}}));
+  EXPECT_EQ(history.num_pairs(), 7);  // three both ways and a self-loop
+  EXPECT_EQ(history.times(history.find(2, 2)).size(), 1u) << "a self-loop counts once";
+  EXPECT_EQ(history.last_before(1, 0, 3), 1);
+  EXPECT_TRUE(history.occurs_at(0, 1, 3));
+}
+
+TEST(DirectedHistoryTest, PairsAreNumberedInTheOrderOfFirstEvents) {
+  const EventLog log = random_log(23, {.nodes = 9, .events = 60, .distinct_times = 6});
+  const History history(log);
+  std::set<NodePair> seen;
+  for (EventId e = 0; e < log.size(); ++e) {
+    const auto fresh = static_cast<PairId>(seen.size());
+    if (seen.insert({log.src[e], log.dst[e]}).second) {
+      EXPECT_EQ(history.find(log.src[e], log.dst[e]), fresh);
+    }
+  }
+}
+
+TEST_P(HistoryTest, AllIsTheExactSetAtEveryTime) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const EventLog log = random_log(seed, {.nodes = 9, .bipartite = seed % 3 == 2});
-    const History history(log);
+    const EventLog linked = links(log);
+    const History history(log, GetParam());
     for (NodeId u = 0; u < log.num_nodes; ++u) {
       for (Timestamp t : interesting_times(log)) {
         const std::vector<Partner> all = history.all(u, t);
-        ASSERT_EQ(as_map(all), naive_history(log, u, t)) << "H of " << u << " at " << t;
+        ASSERT_EQ(as_map(all), naive_history(linked, u, t)) << "H of " << u << " at " << t;
         for (std::size_t i = 1; i < all.size(); ++i) {
           EXPECT_LE(history.first_time(history.find(u, all[i - 1].node)),
                     history.first_time(history.find(u, all[i].node)));
         }
       }
-      ASSERT_EQ(as_map(history.all(u, kForever)), naive_history(log, u, kForever));
+      ASSERT_EQ(as_map(history.all(u, kForever)), naive_history(linked, u, kForever));
       ASSERT_TRUE(history.all(u, kNever).empty());
     }
   }
 }
 
-TEST(HistoryTest, PairsAreNumberedByTheirFirstEvent) {
+// Enough pairs for the hash table to grow several times.
+TEST_P(HistoryTest, EveryPairIsFoundWithItsTimes) {
   const EventLog log = random_log(20, {.nodes = 60, .events = 3000, .distinct_times = 400});
-  const History history(log);
-  std::vector<NodePair> pairs;
-  const std::vector<std::vector<Timestamp>> times = times_by_pair(log, pairs);
-  ASSERT_EQ(history.num_pairs(), static_cast<PairId>(pairs.size()));
-  for (PairId pair = 0; pair < history.num_pairs(); ++pair) {
-    const auto at = static_cast<std::size_t>(pair);
-    ASSERT_EQ(NodePair(history.src(pair), history.dst(pair)), pairs[at]);
-    ASSERT_TRUE(std::ranges::equal(history.times(pair), times[at]));
-    ASSERT_EQ(history.first_time(pair), times[at].front());
+  const History history(log, GetParam());
+  std::map<NodePair, std::vector<Timestamp>> expected;
+  for (const Event& event : events_of(links(log))) {
+    expected[{event.src, event.dst}].push_back(event.time);
   }
+  ASSERT_EQ(history.num_pairs(), static_cast<PairId>(expected.size()));
   for (NodeId u = 0; u < log.num_nodes; ++u) {
     for (NodeId v = 0; v < log.num_nodes; ++v) {
-      const auto at = std::find(pairs.begin(), pairs.end(), NodePair(u, v));
-      ASSERT_EQ(history.find(u, v),
-                at == pairs.end() ? kNoPair : static_cast<PairId>(at - pairs.begin()));
+      const PairId pair = history.find(u, v);
+      ASSERT_EQ(pair != kNoPair, expected.contains({u, v}));
+      if (pair == kNoPair) continue;
+      ASSERT_EQ(NodePair(history.src(pair), history.dst(pair)), NodePair(u, v));
+      const std::vector<Timestamp>& times = expected[{u, v}];
+      ASSERT_TRUE(std::ranges::equal(history.times(pair), times));
+      ASSERT_EQ(history.first_time(pair), times.front());
+      if (pair > 0) {
+        ASSERT_LE(history.first_time(pair - 1), history.first_time(pair));
+      }
     }
   }
 }
 
-TEST(HistoryTest, PairQueriesMatchLoopsAtEveryTime) {
+TEST_P(HistoryTest, PairQueriesMatchLoopsAtEveryTime) {
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     const EventLog log = random_log(seed, {.nodes = 6, .events = 50, .distinct_times = 12});
-    const History history(log);
+    const EventLog linked = links(log);
+    const History history(log, GetParam());
     const std::vector<Timestamp> times = interesting_times(log);
     for (NodeId u = 0; u < log.num_nodes; ++u) {
       for (NodeId v = 0; v < log.num_nodes; ++v) {
         const PairId pair = history.find(u, v);
         for (Timestamp t : times) {
           Timestamp last = kNever;
-          for (EventId e = 0; e < log.size(); ++e) {
-            if (log.src[e] == u && log.dst[e] == v && log.time[e] < t) last = log.time[e];
+          for (const Event& event : events_of(linked)) {
+            if (event.src == u && event.dst == v && event.time < t) last = event.time;
           }
           ASSERT_EQ(history.last_before(u, v, t), last);
-          ASSERT_EQ(history.occurs_at(u, v, t), naive_occurs(log, u, v, t, t));
+          ASSERT_EQ(history.occurs_at(u, v, t), naive_occurs(linked, u, v, t, t));
           if (pair == kNoPair) continue;
           for (Timestamp to : times) {
-            ASSERT_EQ(history.occurs_within(pair, t, to), naive_occurs(log, u, v, t, to))
+            ASSERT_EQ(history.occurs_within(pair, t, to), naive_occurs(linked, u, v, t, to))
                 << t << " .. " << to;
           }
         }
@@ -147,11 +181,12 @@ TEST(HistoryTest, PairQueriesMatchLoopsAtEveryTime) {
   }
 }
 
-TEST(HistoryTest, PrefixesOfPairsMatchLoopsAtEveryTime) {
+TEST_P(HistoryTest, PrefixesOfPairsMatchLoopsAtEveryTime) {
   const EventLog log = random_log(21, {.nodes = 14, .events = 120, .distinct_times = 40});
-  const History history(log);
+  const EventLog linked = links(log);
+  const History history(log, GetParam());
   for (Timestamp t : interesting_times(log)) {
-    const std::set<NodePair> expected = naive_pairs(log, kNever, t);
+    const std::set<NodePair> expected = naive_pairs(linked, kNever, t);
     std::set<NodePair> found;
     for (PairId pair = 0; pair < history.pairs_before(t); ++pair) {
       found.insert({history.src(pair), history.dst(pair)});
@@ -172,8 +207,8 @@ TEST(HistoryTest, PrefixesOfPairsMatchLoopsAtEveryTime) {
   }
 }
 
-TEST(HistoryTest, EmptyLog) {
-  const History history(make_log({}, 3));
+TEST_P(HistoryTest, EmptyLog) {
+  const History history(make_log({}, 3), GetParam());
   EXPECT_EQ(history.num_pairs(), 0);
   EXPECT_EQ(history.pairs_before(1), 0);
   EXPECT_EQ(history.find(0, 1), kNoPair);
@@ -185,17 +220,18 @@ TEST(HistoryTest, EmptyLog) {
   EXPECT_TRUE(draw(history, 0, 1, 5, rng, scratch).empty());
 }
 
-TEST(HistoryTest, RepeatedEventsAtOneTimeChangeNoSet) {
+TEST_P(HistoryTest, RepeatedEventsAtOneTimeChangeNoSet) {
   const std::vector<Event> once = events_of(random_log(22));
   std::vector<Event> tripled;
   for (const Event& event : once) tripled.insert(tripled.end(), 3, event);
   const EventLog log = make_log(once, 12);
-  const History single(log);
-  const History triple(make_log(tripled, 12));
+  const EventLog linked = links(log);
+  const History single(log, GetParam());
+  const History triple(make_log(tripled, 12), GetParam());
   ASSERT_EQ(triple.num_pairs(), single.num_pairs());
   for (NodeId u = 0; u < 12; ++u) {
     for (Timestamp t : interesting_times(log)) {
-      ASSERT_EQ(as_map(triple.all(u, t)), naive_history(log, u, t));
+      ASSERT_EQ(as_map(triple.all(u, t)), naive_history(linked, u, t));
     }
   }
   for (PairId pair = 0; pair < single.num_pairs(); ++pair) {
@@ -203,23 +239,24 @@ TEST(HistoryTest, RepeatedEventsAtOneTimeChangeNoSet) {
   }
 }
 
-TEST(HistoryTest, NeighbouringLargeTimesAreDistinct) {
+TEST_P(HistoryTest, NeighbouringLargeTimesAreDistinct) {
   const Timestamp large = 0x1p53;
-  const History history(make_log({{0, 1, large - 1}, {0, 2, large}}, 3));
+  const History history(make_log({{0, 1, large - 1}, {0, 2, large}}, 3), GetParam());
   EXPECT_EQ(as_map(history.all(0, large)), (Partners{{1, large - 1}}));
   EXPECT_FALSE(history.occurs_at(0, 1, large));
   EXPECT_EQ(history.last_before(0, 1, large - 1), kNever);
 }
 
-TEST(HistoryDrawTest, GivesDistinctMembersAndAllOfASmallSet) {
+TEST_P(HistoryDrawTest, GivesDistinctMembersAndAllOfASmallSet) {
   DrawScratch scratch;
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     const EventLog log = random_log(seed, {.nodes = 30, .events = 400, .distinct_times = 60});
-    const History history(log);
+    const EventLog linked = links(log);
+    const History history(log, GetParam());
     Rng rng(seed, Stream::kHistory);
     for (NodeId u = 0; u < log.num_nodes; ++u) {
       for (Timestamp t : interesting_times(log)) {
-        const Partners members = naive_history(log, u, t);
+        const Partners members = naive_history(linked, u, t);
         for (std::size_t wanted : {0, 1, 4, 100}) {
           const Partners drawn = as_map(draw(history, u, t, wanted, rng, scratch));
           ASSERT_EQ(drawn.size(), std::min(wanted, members.size()));
@@ -243,11 +280,11 @@ EventLog star(NodeId partners, NodeId excluded) {
 }
 
 // Draws of 1, 3, 8 and 20 of the members; tolerance in equally_included.
-TEST(HistoryDrawTest, EveryMemberIsEquallyLikely) {
+TEST_P(HistoryDrawTest, EveryMemberIsEquallyLikely) {
   constexpr std::int64_t kTrials = 4000;
   constexpr NodeId kExcluded = 15;
   for (NodeId partners : {25, 60}) {
-    const History history(star(partners, kExcluded));
+    const History history(star(partners, kExcluded), GetParam());
     const NodeId members = partners - kExcluded;
     for (std::int64_t wanted : {1, 3, 8, 20}) {
       if (wanted >= members) continue;
@@ -267,21 +304,21 @@ TEST(HistoryDrawTest, EveryMemberIsEquallyLikely) {
   }
 }
 
-TEST(HistoryDrawTest, FindsTheFewThatAreNotPartnersNow) {
+TEST_P(HistoryDrawTest, FindsTheFewThatAreNotPartnersNow) {
   Rng rng(4, Stream::kHistory);
   DrawScratch scratch;
-  const History nearly(star(500, 498));
+  const History nearly(star(500, 498), GetParam());
   for (int round = 0; round < 50; ++round) {
     EXPECT_EQ(as_map(draw(nearly, 0, 501, 5, rng, scratch)), (Partners{{499, 499}, {500, 500}}));
     EXPECT_EQ(draw(nearly, 0, 501, 1, rng, scratch).size(), 1u);
   }
-  const History wholly(star(500, 500));
+  const History wholly(star(500, 500), GetParam());
   EXPECT_TRUE(draw(wholly, 0, 501, 5, rng, scratch).empty());
   EXPECT_EQ(draw(wholly, 0, 502, 5, rng, scratch).size(), 5u) << "free again afterwards";
 }
 
-TEST(HistoryDrawTest, SameKeySameDrawOtherKeyOtherDraw) {
-  const History history(star(40, 0));
+TEST_P(HistoryDrawTest, SameKeySameDrawOtherKeyOtherDraw) {
+  const History history(star(40, 0), GetParam());
   const auto nodes = [&](std::uint64_t row) {
     Rng rng(5, Stream::kHistory, 0, row);
     DrawScratch scratch;
@@ -295,35 +332,39 @@ TEST(HistoryDrawTest, SameKeySameDrawOtherKeyOtherDraw) {
   EXPECT_NE(nodes(1), nodes(2));
 }
 
-/// The log as the future could have been: everything after t is other, and at t the sources other
-/// than u do something else, while u also meets nodes that it had not met before.
-EventLog with_other_future(const EventLog& log, NodeId u, Timestamp t, std::uint64_t seed) {
+/// The log as the future could have been: everything after t is other, and at t the others do
+/// something else, while u also meets nodes that are not among its `past` partners.
+EventLog with_other_future(const EventLog& log, NodeId u, Timestamp t,
+                           const std::map<NodeId, Timestamp>& past, std::uint64_t seed) {
   Rng rng(seed, Stream::kTest, /*epoch=*/2);
   const auto node = [&] {
     return static_cast<NodeId>(rng.below(static_cast<std::uint64_t>(log.num_nodes)));
   };
-  const std::set<NodePair> past = naive_pairs(log, kNever, t);
   std::vector<Event> events;
   for (const Event& event : events_of(log)) {
-    if (event.time < t || (event.time == t && event.src == u)) events.push_back(event);
+    const bool own = event.src == u || event.dst == u;
+    if (event.time < t || (event.time == t && own)) events.push_back(event);
   }
   for (int i = 0; i < 20; ++i) {
-    const NodeId src = node();
-    const NodeId dst = node();
-    if (src != u || !past.contains({u, dst})) events.push_back({src, dst, t});
+    const Event event{node(), node(), t};
+    const bool again = (event.src == u && past.contains(event.dst)) ||
+                       (event.dst == u && past.contains(event.src));
+    if (!again) events.push_back(event);
   }
   for (int i = 0; i < 20; ++i) events.push_back({node(), node(), t + 1 + i / 4});
   return make_log(events, log.num_nodes);
 }
 
-TEST(HistoryDrawTest, NeverSeesTheFuture) {
+TEST_P(HistoryDrawTest, NeverSeesTheFuture) {
   DrawScratch scratch;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const EventLog log = random_log(seed, {.nodes = 12, .events = 200, .distinct_times = 50});
-    const History history(log);
+    const EventLog linked = links(log);
+    const History history(log, GetParam());
     for (NodeId u = 0; u < log.num_nodes; ++u) {
       for (Timestamp t : interesting_times(log)) {
-        const History other(with_other_future(log, u, t, seed));
+        const auto past = naive_history(linked, u, t);
+        const History other(with_other_future(log, u, t, past, seed), GetParam());
         Rng rng(seed, Stream::kHistory);
         Rng same(seed, Stream::kHistory);
         const auto drawn = draw(history, u, t, 4, rng, scratch);

@@ -210,7 +210,7 @@ TEST_P(NeighborSamplerLegalTest, MatchesLoopsOnRandomMultigraphs) {
   const auto [strategy, layer_time] = GetParam();
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     const EventLog log =
-        random_log(seed, {.nodes = 8, .events = 90, .distinct_times = 14, .bipartite = seed == 3});
+        random_log(seed, {.nodes = 7, .events = 90, .distinct_times = 9, .bipartite = seed == 3});
     const TemporalGraph graph(log);
     const Questions asked = all_questions(log);
     for (const auto& [k, depth] : std::vector<std::pair<std::int64_t, int>>{
@@ -235,14 +235,15 @@ INSTANTIATE_TEST_SUITE_P(
 
 // The past that lies before t falls into snapshots without gap or overlap, whatever the length.
 TEST(NeighborSamplerTest, SnapshotsPartitionThePast) {
-  const EventLog log = random_log(5, {.nodes = 6, .events = 100, .distinct_times = 50});
+  const ScopedThreads one(1);  // hundreds of small calls
+  const EventLog log = random_log(5, {.nodes = 6, .events = 60, .distinct_times = 20});
   const TemporalGraph graph(log);
-  const NeighborSampler sampler(graph, {.neighbors = 100});
+  const NeighborSampler sampler(graph, {.neighbors = 60});
   const Questions asked = all_questions(log);
   for (Timestamp length : {0.1, 0.7, 1.0, 3.3, 10.0}) {
     std::vector<Entries> collected(asked.size());
     std::vector<Neighbors> layers;
-    for (int index = 0; index * length < 60; ++index) {
+    for (int index = 0; index * length < 25; ++index) {
       sampler.sample(asked.roots(), kKey, Window::snapshot(index, length), layers);
       for (std::size_t row = 0; row < asked.size(); ++row) {
         const Entries found = row_of(layers[0], row);

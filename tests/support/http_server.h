@@ -38,11 +38,13 @@ struct HttpRequest {
 struct HttpReply {
   int status = 200;
   std::string body = {};
-  std::string etag = {};              // none when empty
-  std::string location = {};          // of a redirection
-  bool ranges = true;                 // false: sends everything, whatever was asked for
-  bool if_range = true;               // false: sends the range of whatever version it has
-  std::int64_t close_after = -1;      // bytes of the body; -1 sends all of it
+  std::string etag = {};         // none when empty
+  std::string location = {};     // of a redirection
+  bool ranges = true;            // false: sends everything, whatever was asked for
+  bool if_range = true;          // false: sends the range of whatever version it has
+  std::int64_t range_shift = 0;  // by which the range that is sent misses the one asked for
+  std::size_t range_size = std::string::npos;  // sends no more of a range
+  std::int64_t close_after = -1;               // bytes of the body; -1 sends all of it
   std::int64_t stall_after = -1;      // bytes of the body, then silence until the client leaves
   std::chrono::milliseconds pause{};  // after each 1000 bytes
 };
@@ -152,33 +154,38 @@ class HttpServer {
   }
 
   void answer(int client, const HttpRequest& request, HttpReply reply) {
-    const auto total = static_cast<std::int64_t>(reply.body.size());
-    std::int64_t first = 0;
     std::string head;
-    const std::string range = request.header("range");  // bytes=N-
     const std::string if_range = request.header("if-range");
     const bool same = if_range.empty() || !reply.if_range || if_range == reply.etag;
-    if (reply.status == 200 && reply.ranges && same && !range.empty()) {
-      first = std::stoll(range.substr(range.find('=') + 1));
-      const bool beyond = first >= total;
-      reply.status = beyond ? 416 : 206;
-      head = beyond ? "Content-Range: bytes */" + std::to_string(total) + "\r\n"
-                    : "Content-Range: bytes " + std::to_string(first) + "-" +
-                          std::to_string(total - 1) + "/" + std::to_string(total) + "\r\n";
-      if (beyond) reply.body.clear();
-      first = beyond ? 0 : first;
+    if (reply.status == 200 && reply.ranges && same && !request.header("range").empty()) {
+      head = cut_range(request.header("range"), reply);
     }
     if (!reply.etag.empty()) head += "ETag: " + reply.etag + "\r\n";
     if (!reply.location.empty()) head += "Location: " + reply.location + "\r\n";
-    const std::string_view body =
-        std::string_view(reply.body).substr(static_cast<std::size_t>(first));
     send_all(client, "HTTP/1.1 " + std::to_string(reply.status) + " Test\r\n" + head +
-                         "Content-Length: " + std::to_string(body.size()) +
+                         "Content-Length: " + std::to_string(reply.body.size()) +
                          "\r\nConnection: close\r\n\r\n");
-    send_body(client, body, reply);
+    send_body(client, reply);
   }
 
-  void send_body(int client, std::string_view body, const HttpReply& reply) {
+  /// Reduces the body to a range `bytes=N-`; returns the header that says so.
+  static std::string cut_range(const std::string& range, HttpReply& reply) {
+    const std::string total = std::to_string(reply.body.size());
+    const std::int64_t first = std::stoll(range.substr(range.find('=') + 1)) + reply.range_shift;
+    if (first >= static_cast<std::int64_t>(reply.body.size())) {
+      reply.status = 416;
+      reply.body.clear();
+      return "Content-Range: bytes */" + total + "\r\n";
+    }
+    reply.status = 206;
+    reply.body = reply.body.substr(static_cast<std::size_t>(first), reply.range_size);
+    const std::int64_t last = first + static_cast<std::int64_t>(reply.body.size()) - 1;
+    return "Content-Range: bytes " + std::to_string(first) + "-" + std::to_string(last) + "/" +
+           total + "\r\n";
+  }
+
+  void send_body(int client, const HttpReply& reply) {
+    std::string_view body = reply.body;
     const std::int64_t limit = std::max(reply.close_after, reply.stall_after);
     if (limit >= 0) body = body.substr(0, static_cast<std::size_t>(limit));
     while (!body.empty() && !stopping_) {

@@ -38,6 +38,16 @@ inline std::vector<Event> events_of(const EventLog& log) {
   return events;
 }
 
+/// Every event followed by its reverse, self-loops alone: what is directed here is mutual there.
+inline EventLog mirrored(const EventLog& log) {
+  std::vector<Event> events;
+  for (const Event& event : events_of(log)) {
+    events.push_back(event);
+    if (event.src != event.dst) events.push_back({event.dst, event.src, event.time});
+  }
+  return make_log(events, log.num_nodes);
+}
+
 inline std::vector<EventId> all_events(const EventLog& log) {
   std::vector<EventId> ids;
   for (EventId e = 0; e < log.size(); ++e) ids.push_back(e);

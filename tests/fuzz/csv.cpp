@@ -1,0 +1,43 @@
+#include "curnm/data/reader.h"
+#include "fuzz/target.h"
+
+// Plain tables. A first line that starts with '!' holds options, divided by '|':
+// src column, dst column, time column, dropped column; a fifth means separate ids.
+
+namespace curnm::fuzz {
+namespace {
+
+ReadOptions options_of(std::string_view line) {
+  std::vector<std::string> words(1);
+  for (char c : line) {
+    if (c == '|') {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  words.resize(std::max<std::size_t>(words.size(), 4));
+  ReadOptions options{.src_column = words[0],
+                      .dst_column = words[1],
+                      .time_column = words[2],
+                      .separate_ids = words.size() > 4};
+  if (!words[3].empty()) options.drop_columns = {words[3]};
+  return options;
+}
+
+}  // namespace
+}  // namespace curnm::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace curnm::fuzz;
+  std::string_view text = text_of(data, size);
+  curnm::ReadOptions options;
+  if (text.starts_with('!')) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+    options = options_of(text.substr(1, end - 1));
+    text.remove_prefix(end + 1);
+  }
+  const auto path = workspace().write("edges.csv", text);
+  check_reading([&] { return curnm::read_network(path, "csv", options); });
+  return 0;
+}
