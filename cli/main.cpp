@@ -50,6 +50,8 @@ int run(int argc, char** argv) {
   add_fetch(app);
   add_stats(app);
   add_bench(app);
+  int exit_code = 0;
+  add_train(app, exit_code);
   app.footer(
       "Examples:\n"
       "  curnm generate --preset drift --out drift && curnm stats drift\n"
@@ -64,7 +66,7 @@ int run(int argc, char** argv) {
     throw UsageError(fmt::format("{}\nRun '{}{} --help' for the options.", error.what(),
                                  name == "curnm" ? "" : "curnm ", name));
   }
-  return 0;
+  return exit_code;
 }
 
 }  // namespace

@@ -9,11 +9,13 @@
 namespace curnm::cli {
 
 std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(std::abs(number));
-  for (auto at = static_cast<std::int64_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
+  const std::string digits = std::to_string(std::abs(number));
+  std::string out = number < 0 ? "-" : "";
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
   }
-  return number < 0 ? "-" + digits : digits;
+  return out;
 }
 
 std::string sparkline(std::span<const std::int64_t> counts) {

@@ -86,20 +86,35 @@ void write_file(const fs::path& path, std::string_view text) {
   write_file(path, std::as_bytes(std::span(text)));
 }
 
+void write_file_atomically(const fs::path& path, std::string_view text) {
+  const fs::path staging = path.string() + ".partial";
+  try {
+    write_file(staging, text);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(staging, ignored);
+    throw;
+  }
+  std::error_code error;
+  fs::rename(staging, path, error);
+  if (error) fail("cannot rename {} to {}: {}", staging.string(), path.string(), error.message());
+  sync_folder(fs::absolute(path).parent_path());
+}
+
 AtomicFolder::AtomicFolder(fs::path target, bool replace) : replace_(replace) {
   if (target.empty()) fail("the name of the folder to write is empty");
   target_ = fs::absolute(target).lexically_normal();
   if (target_.filename().empty()) target_ = target_.parent_path();  // a trailing slash
-  if (!replace_ && fs::exists(target_)) {
+  std::error_code error;
+  if (!replace_ && fs::exists(target_, error)) {
     fail("{} exists already; pass --force to replace it", target.string());
   }
-  std::error_code error;
   fs::create_directories(target_.parent_path(), error);
   if (error) fail("cannot create {}: {}", target_.parent_path().string(), error.message());
 
   std::string pattern = target_.string() + ".partial-XXXXXX";
   if (::mkdtemp(pattern.data()) == nullptr) {
-    fail("cannot create a folder in {}: {}", target_.parent_path().string(), os_reason(errno));
+    fail("cannot create {}: {}", target_.string(), os_reason(errno));
   }
   staging_ = pattern;
   ::chmod(staging_.c_str(), 0755);

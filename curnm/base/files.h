@@ -29,6 +29,9 @@ class MappedFile {
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 
+/// Writes beside the file, syncs and renames: readers see the old content or the new, never a part.
+void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+
 /// A folder that appears all at once. Files are written to `staging()` beside the target;
 /// `commit()` syncs and renames it. Without a commit (an exception, a kill) nothing appears at the
 /// target, and what stood there before stays as it was.

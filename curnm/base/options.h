@@ -5,10 +5,12 @@
 #include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "curnm/base/error.h"
+#include "curnm/base/names.h"
 
 // Each option is declared once, in its struct's `fields(visitor)`:
 //
@@ -26,14 +28,21 @@ struct Field {
   std::string_view help;
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
-  std::string_view symbol = {};  // the paper's, where it has one
+  std::string_view symbol = {};                    // the paper's, where it has one
+  std::span<const std::string_view> choices = {};  // of a text
 };
 
-/// Throws UsageError naming the first value outside its range.
+/// Throws UsageError naming the first value outside its range or choices.
 template <class Options>
 void check_ranges(Options& options) {
   options.fields([]<class T>(const Field& field, T& value) {
-    if constexpr (std::integral<T> || std::floating_point<T>) {
+    if constexpr (std::same_as<T, std::string>) {
+      if (field.choices.empty()) return;
+      for (std::string_view choice : field.choices) {
+        if (choice == value) return;
+      }
+      unknown_name(fmt::format("value of --{}", field.name), value, field.choices);
+    } else if constexpr (std::integral<T> || std::floating_point<T>) {
       const auto number = static_cast<double>(value);
       if (number >= field.min && number <= field.max) return;
       throw UsageError(fmt::format("--{} {} is out of range: {} must be {}", field.name, value,
@@ -42,6 +51,15 @@ void check_ranges(Options& options) {
                                        ? fmt::format("at least {}", field.min)
                                        : fmt::format("between {} and {}", field.min, field.max)));
     }
+  });
+}
+
+/// Overwrites the fields that `json` has. REQUIRES: values of the right type (ours, from to_json).
+template <class Options>
+void from_json(const nlohmann::ordered_json& json, Options& options) {
+  options.fields([&](const Field& field, auto& value) {
+    const auto found = json.find(std::string(field.name));
+    if (found != json.end()) found->get_to(value);
   });
 }
 

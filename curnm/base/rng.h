@@ -16,6 +16,12 @@ enum class Stream : std::uint64_t {
   kEvaluation = 4,
   kSynthetic = 5,
   kBenchmark = 6,
+  kInitialisation = 7,
+  kRandomFeatures = 8,
+  kTraining = 9,  // batch boundaries, neighbours and dropout of a training step
+  kCandidates = 10,
+  kRanking = 11,
+  kEvaluationNeighbors = 12,
 };
 
 /// Counter-based generator: draw i of a key is a pure function of (key, i), and a key is a pure

@@ -30,8 +30,12 @@ class Header {
   int claim(const std::string& asked, std::initializer_list<std::string_view> usual) {
     if (!asked.empty()) {
       const int column = find(asked);
-      if (column < 0) unknown_column(asked);
-      return column;
+      if (column >= 0) return column;
+      const std::vector<std::string_view> known(names_.begin(), names_.end());
+      if (is_claimed(asked)) {
+        throw UsageError(fmt::format("column '{}' is named twice on the command line", asked));
+      }
+      unknown_name("column", asked, known);
     }
     for (std::string_view name : usual) {
       const int column = find(std::string(name));
@@ -63,9 +67,11 @@ class Header {
     }
     return -1;
   }
-  [[noreturn]] void unknown_column(const std::string& name) const {
-    const std::vector<std::string_view> known(names_.begin(), names_.end());
-    unknown_name("column", name, known);
+  bool is_claimed(const std::string& name) const {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (claimed_[i] && lower(names_[i]) == lower(name)) return true;
+    }
+    return false;
   }
 
   const RowReader& rows_;
@@ -76,7 +82,9 @@ class Header {
 TableLayout layout_from_header(const RowReader& rows, const ReadOptions& options) {
   Header header(rows, rows.fields());
   for (const std::string& name : options.drop_columns) header.claim(name, {});
-  header.claim("", {"", "idx", "index", "unnamed: 0"});  // row numbers that pandas writes
+  for (std::string_view row_number : {"", "idx", "index", "unnamed: 0", "int_roll"}) {
+    header.claim("", {row_number});  // as pandas, DyGLib and TGL write them
+  }
   TableLayout layout;
   layout.src = header.require(options.src_column,
                               {"src", "source", "u", "user", "user_id", "from", "sender"}, "src");
@@ -108,14 +116,6 @@ TableLayout layout_by_position(const RowReader& rows, const ReadOptions& options
   return layout;
 }
 
-std::string name_of(const fs::path& path) {
-  std::string name = path.filename().string();
-  for (std::string_view extension : {".gz", ".csv", ".tsv", ".txt"}) {
-    if (name.ends_with(extension)) name.resize(name.size() - extension.size());
-  }
-  return name;
-}
-
 }  // namespace
 
 bool recognises_csv(const fs::path& path) { return fs::is_regular_file(path); }
@@ -137,7 +137,7 @@ Dataset read_csv(const fs::path& path, const ReadOptions& options) {
     layout.src_prefix = "src:";
     layout.dst_prefix = "dst:";
   }
-  return finish(read_rows(rows, layout), name_of(path));
+  return finish(read_rows(rows, layout), table_name(path));
 }
 
 }  // namespace curnm

@@ -88,6 +88,36 @@ ordered_json describe(const Dataset& dataset) {
           {"columns", columns}};
 }
 
+/// The document of meta.json. Throws Error for anything that is not one of ours.
+ordered_json parse_meta(const fs::path& file) {
+  // Ours is three levels deep; far deeper ones exhaust the stack of whoever walks them.
+  constexpr int kDepth = 8;
+  const auto limit = [&](int depth, ordered_json::parse_event_t, ordered_json&) {
+    if (depth > kDepth) fail("{} is nested too deeply", file.string());
+    return true;
+  };
+  const auto mapped = MappedFile::open(file);
+  ordered_json meta = ordered_json::parse(mapped->text(), limit, /*allow_exceptions=*/false);
+  if (!meta.is_object() || meta.value("format", ordered_json()) != kFormat) {
+    fail("{} does not describe a curnm data set", file.string());
+  }
+  return meta;
+}
+
+/// A folder that may be replaced: a data set of ours, whole or not.
+bool is_replaceable(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error)) return true;
+  if (fs::is_directory(folder, error) && fs::is_empty(folder, error)) return true;
+  if (!is_dataset(folder)) return false;
+  try {
+    parse_meta(folder / "meta.json");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// A field of meta.json, with an error that says which one is missing or of the wrong kind.
 template <class T>
 T field(const ordered_json& json, const fs::path& file, const char* key) {
@@ -98,14 +128,21 @@ T field(const ordered_json& json, const fs::path& file, const char* key) {
   }
 }
 
+/// A whole number; JSON would also give one for 4.5 or for what does not fit.
+std::int64_t integer(const ordered_json& json, const fs::path& file, const char* key) {
+  const auto value = field<ordered_json>(json, file, key);
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() && value.get<std::uint64_t>() >> 63)) {
+    fail("{}: the field '{}' is {} instead of a whole number; import the network again",
+         file.string(), key, value.dump());
+  }
+  return value.get<std::int64_t>();
+}
+
 ordered_json read_meta(const fs::path& folder) {
   const fs::path file = folder / "meta.json";
-  const auto mapped = MappedFile::open(file);
-  ordered_json meta = ordered_json::parse(mapped->text(), nullptr, /*allow_exceptions=*/false);
-  if (!meta.is_object() || meta.value("format", ordered_json()) != kFormat) {
-    fail("{} does not describe a curnm data set", file.string());
-  }
-  const int version = field<int>(meta, file, "version");
+  ordered_json meta = parse_meta(file);
+  const std::int64_t version = integer(meta, file, "version");
   if (version > kVersion) {
     fail("{}: written by a newer curnm (format version {}, this one reads up to {}); update curnm",
          file.string(), version, kVersion);
@@ -155,13 +192,15 @@ void check_finite(const Column<float>& values, const fs::path& folder, const cha
 
 std::string Dataset::digest() const { return describe(*this)["digest"]; }
 
-bool is_dataset(const fs::path& folder) { return fs::is_regular_file(folder / "meta.json"); }
+bool is_dataset(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_regular_file(folder / "meta.json", error);
+}
 
 void save_dataset(const Dataset& dataset, const fs::path& folder, bool force) {
-  const bool replaceable = !fs::exists(folder) || is_dataset(folder) ||
-                           (fs::is_directory(folder) && fs::is_empty(folder));
-  if (!replaceable)
+  if (!is_replaceable(folder)) {
     fail("{} exists and is not a curnm data set; it is left alone", folder.string());
+  }
 
   AtomicFolder output(folder, force);
   for_each_column(dataset, dataset.events.size(), [&](const ColumnSpec& spec, const auto& column) {
@@ -169,7 +208,10 @@ void save_dataset(const Dataset& dataset, const fs::path& folder, bool force) {
     CURNM_ASSERT(spec.rows == kAnyRows || column.size() == spec.rows * spec.width);
     write_file(output.staging() / spec.file, bytes_of(column));
   });
-  write_file(output.staging() / "meta.json", describe(dataset).dump(2) + "\n");
+  // Names and paths need not be valid UTF-8; JSON must be.
+  const std::string meta = describe(dataset).dump(2, ' ', /*ensure_ascii=*/false,
+                                                  ordered_json::error_handler_t::replace);
+  write_file(output.staging() / "meta.json", meta + "\n");
   output.commit();
 }
 
@@ -177,7 +219,7 @@ Dataset load_dataset(const fs::path& folder) {
   const ordered_json meta = read_meta(folder);
   const fs::path file = folder / "meta.json";
   const auto count = [&](const char* key, std::int64_t limit) {
-    const auto value = field<std::int64_t>(meta, file, key);
+    const std::int64_t value = integer(meta, file, key);
     if (value < 0 || value > limit) fail("{}: '{}' is {}", file.string(), key, value);
     return value;
   };
@@ -202,14 +244,25 @@ Dataset load_dataset(const fs::path& folder) {
     const auto entry = field<ordered_json>(columns, file, spec.file);
     const auto column_digest = field<std::string>(entry, file, "digest");
     whole.add(spec, column_digest);
-    column = map_column<T>(folder / spec.file, spec, field<std::int64_t>(entry, file, "bytes"),
-                           column_digest);
+    column = map_column<T>(folder / spec.file, spec, integer(entry, file, "bytes"), column_digest);
   });
+  if ((d.edge_features.width == 0) != d.edge_features.values.empty() ||
+      (d.node_features.width == 0) != d.node_features.values.empty()) {
+    fail("{}: the widths of the features do not fit their columns; import the network again",
+         file.string());
+  }
   if (whole.finish() != field<std::string>(meta, file, "digest")) {
     fail("{}: the digest of the whole network differs; import the network again", file.string());
   }
-  validate(d.events);
+  try {
+    validate(d.events);
+  } catch (const Error& error) {
+    fail("{}: {}", folder.string(), error.what());
+  }
   check_ids(d.ids, folder);
+  if (std::any_of(d.roll.begin(), d.roll.end(), [](std::uint8_t part) { return part > 2; })) {
+    fail("{}: roll.u8 has parts other than 0, 1 and 2", folder.string());
+  }
   check_finite(d.edge_features.values, folder, "edge_features.f32");
   check_finite(d.node_features.values, folder, "node_features.f32");
   return d;

@@ -44,7 +44,7 @@ std::vector<T> permuted(const std::vector<T>& values, const std::vector<std::int
 
 FeatureMatrix permuted(const FeatureMatrix& matrix, const std::vector<std::int64_t>& order) {
   std::vector<float> values;
-  values.reserve(static_cast<std::size_t>(matrix.values.size()));
+  values.reserve(order.size() * static_cast<std::size_t>(matrix.width));
   if (matrix.width > 0) {
     for (std::int64_t row : order) {
       const auto source = matrix.row(row);
@@ -123,8 +123,8 @@ EventTable read_rows(RowReader& rows, const TableLayout& layout) {
 
 void set_node_features(EventTable& table, const std::filesystem::path& file) {
   const FeatureMatrix matrix = read_npy(file);
-  std::vector<float> values;
-  values.reserve(static_cast<std::size_t>(table.ids.size() * matrix.width));
+  // All ids first: a file that does not fit must not make us ask for (nodes x width) values.
+  std::vector<std::int64_t> rows;
   for (NodeId node = 0; node < table.ids.size(); ++node) {
     const std::string_view name = table.ids.name(node);
     std::int64_t row = -1;
@@ -133,10 +133,9 @@ void set_node_features(EventTable& table, const std::filesystem::path& file) {
         row >= matrix.rows()) {
       fail("{}: node id {} is not one of its rows 0 .. {}", file.string(), name, matrix.rows() - 1);
     }
-    const auto source = matrix.row(row);
-    values.insert(values.end(), source.begin(), source.end());
+    rows.push_back(row);
   }
-  table.node_features = {std::move(values), matrix.width};
+  table.node_features = permuted(matrix, rows);
 }
 
 Dataset finish(EventTable table, std::string name) {

@@ -26,7 +26,7 @@ Dataset read_jodie(const std::filesystem::path& path, const ReadOptions&) {
     layout.features.push_back(static_cast<int>(column));
   }
   rows.put_back();
-  return finish(read_rows(rows, layout), path.stem().string());
+  return finish(read_rows(rows, layout), table_name(path));
 }
 
 }  // namespace curnm

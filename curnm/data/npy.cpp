@@ -10,6 +10,7 @@
 
 #include "curnm/base/error.h"
 #include "curnm/base/files.h"
+#include "curnm/base/rng.h"
 
 namespace curnm {
 namespace {
@@ -157,12 +158,14 @@ FeatureMatrix read_npy(const fs::path& path) {
          header.type);
   }
   const std::size_t available = (bytes.size() - header.data) / type->bytes;
-  if (header.columns != 0 && static_cast<std::size_t>(header.rows) !=
-                                 available / static_cast<std::size_t>(header.columns)) {
+  // Wide: the extents may be anything up to 2^40 each.
+  const Wide promised = static_cast<Wide>(header.rows) * static_cast<Wide>(header.columns);
+  if (promised != available || (bytes.size() - header.data) % type->bytes != 0) {
     fail("{} is truncated or damaged: its header promises {} x {} values, it has {}", path.string(),
          header.rows, header.columns, available);
   }
-  const std::size_t count = static_cast<std::size_t>(header.rows * header.columns);
+  const std::size_t count = available;
+  if (count == 0) return {};
   std::vector<float> values = type->read(bytes.substr(header.data), count);
   if (header.fortran_order) values = transposed(values, header.rows, header.columns);
   for (std::size_t i = 0; i < count; ++i) {
@@ -172,7 +175,7 @@ FeatureMatrix read_npy(const fs::path& path) {
            i % static_cast<std::size_t>(header.columns), values[i]);
     }
   }
-  return {std::move(values), header.rows == 0 ? 0 : header.columns};
+  return {std::move(values), header.columns};
 }
 
 }  // namespace curnm

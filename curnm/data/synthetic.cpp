@@ -22,6 +22,7 @@ constexpr std::array<SyntheticPreset, 3> kPresets = {{
 // Substreams of the synthetic stream.
 constexpr std::uint64_t kEventDraws = 0;
 constexpr std::uint64_t kSourceDraws = 1;
+constexpr std::uint64_t kTimeDraws = 2;
 
 // Exponents above 1 make low numbers likelier: some nodes are busier than others.
 constexpr double kSourceSkew = 1.6;
@@ -30,6 +31,28 @@ constexpr double kDestinationSkew = 1.4;
 std::int64_t skewed(Rng& rng, std::int64_t n, double exponent) {
   const double position = std::pow(rng.uniform(), exponent) * static_cast<double>(n);
   return std::min(static_cast<std::int64_t>(position), n - 1);
+}
+
+/// Ascending: equal steps, or whole seconds of which every one is as likely as any other.
+std::vector<Timestamp> event_times(const SyntheticOptions& options) {
+  std::vector<Timestamp> times(static_cast<std::size_t>(options.events));
+  if (options.distinct_times > 0) {
+    for (std::size_t e = 0; e < times.size(); ++e) {
+      const auto step = static_cast<std::int64_t>(static_cast<Wide>(e) *
+                                                  static_cast<Wide>(options.distinct_times) /
+                                                  static_cast<Wide>(options.events));
+      times[e] =
+          options.span * static_cast<double>(step) / static_cast<double>(options.distinct_times);
+    }
+    return times;
+  }
+  // Exponential gaps, scaled to the span: sorted uniform times without a sort.
+  Rng rng(options.seed, Stream::kSynthetic, kTimeDraws);
+  double clock = 0;
+  for (Timestamp& time : times) time = clock -= std::log1p(-rng.uniform());
+  const double last = clock - std::log1p(-rng.uniform());
+  for (Timestamp& time : times) time = std::floor(time / last * options.span);
+  return times;
 }
 
 std::int32_t preferred(const SyntheticOptions& options, NodeId source, double progress) {
@@ -75,7 +98,7 @@ Layout layout_of(const SyntheticOptions& options) {
 std::span<const SyntheticPreset> synthetic_presets() { return kPresets; }
 
 std::int32_t preferred_community(const SyntheticOptions& options, NodeId source, Timestamp t) {
-  return preferred(options, source, options.span > 0 ? std::min(t / options.span, 1.0) : 0);
+  return preferred(options, source, options.span > 0 ? std::clamp(t / options.span, 0.0, 1.0) : 0);
 }
 
 Dataset generate(const SyntheticOptions& given, std::string_view name) {
@@ -90,24 +113,12 @@ Dataset generate(const SyntheticOptions& given, std::string_view name) {
   const auto width = static_cast<std::size_t>(options.edge_features);
   std::vector<NodeId> src(events);
   std::vector<NodeId> dst(events);
-  std::vector<Timestamp> time(events);
+  std::vector<Timestamp> time = event_times(options);
   std::vector<float> features(events * width);
   std::vector<NodeId> last_partner(static_cast<std::size_t>(num_sources), kNoNode);
 
-  // Exponential gaps scaled to the span: sorted uniform times without a sort.
-  double clock = 0;
-  const double mean_gap = options.span / static_cast<double>(options.events);
   for (std::size_t e = 0; e < events; ++e) {
     Rng rng(options.seed, Stream::kSynthetic, kEventDraws, e);
-    clock = std::min(clock - std::log1p(-rng.uniform()) * mean_gap, options.span);
-    if (options.distinct_times > 0) {
-      const auto step = static_cast<std::int64_t>(e) * options.distinct_times / options.events;
-      time[e] =
-          options.span * static_cast<double>(step) / static_cast<double>(options.distinct_times);
-    } else {
-      time[e] = std::floor(clock);
-    }
-
     const auto u = static_cast<NodeId>(skewed(rng, num_sources, kSourceSkew));
     NodeId& last = last_partner[static_cast<std::size_t>(u)];
     NodeId v = last;

@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cctype>
 #include <cmath>
 #include <system_error>
 
@@ -42,9 +42,18 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+/// The first of tab, comma and semicolon that stands outside quotes, else blanks.
 char find_delimiter(std::string_view row) {
   for (char candidate : {'\t', ',', ';'}) {
-    if (row.find(candidate) != std::string_view::npos) return candidate;
+    bool quoted = false;
+    bool at_start = true;  // of a field, where alone a quote opens one
+    for (char c : row) {
+      if (c == candidate && !quoted) return candidate;
+      if (c == '"' && (quoted || at_start)) quoted = !quoted;
+      at_start = false;
+    }
   }
   return ' ';
 }
@@ -59,14 +68,23 @@ TextFile::TextFile(const fs::path& path) : mapped_(MappedFile::open(path)) {
 
 std::string TextFile::first_line(const fs::path& path) {
   const auto mapped = MappedFile::open(path);
-  const std::string text =
+  std::string text =
       is_gzip(mapped->text()) ? inflate(path, 1) : std::string(mapped->text().substr(0, 1 << 16));
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text.substr(0, text.find_first_of("\r\n"));
+}
+
+std::string table_name(const fs::path& path) {
+  std::string name = path.filename().string();
+  for (std::string_view extension : {".gz", ".csv", ".tsv", ".txt"}) {
+    if (name.ends_with(extension)) name.resize(name.size() - extension.size());
+  }
+  return name;
 }
 
 RowReader::RowReader(std::string_view text, const fs::path& path)
     : rest_(text), path_(path.string()) {
-  if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);
+  if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
 }
 
 bool RowReader::next() {
@@ -98,8 +116,7 @@ void RowReader::split(std::string_view row) {
       fields_.push_back(quoted(row, at));
     } else {
       const std::size_t start = at;
-      while (at < row.size() && row[at] != delimiter_ && !(delimiter_ == ' ' && row[at] == '\t'))
-        ++at;
+      while (at < row.size() && !is_delimiter(row[at])) ++at;
       fields_.push_back(trim(row.substr(start, at - start)));
     }
     if (at >= row.size()) return;
@@ -120,7 +137,7 @@ std::string_view RowReader::quoted(std::string_view row, std::size_t& at) {
   }
   std::string_view field = row.substr(start, at - start);
   ++at;
-  if (at < row.size() && row[at] != delimiter_) {
+  if (at < row.size() && !is_delimiter(row[at])) {
     fail_here("text follows the closing quote of '{}'", field);
   }
   if (!escaped) return field;
@@ -155,10 +172,10 @@ double parse_time(const RowReader& row, std::string_view text) {
   constexpr double kExact = 0x1p53;
   if (value >= kExact) {
     // Integers beyond 2^53 may share a double: two different times would silently become one.
-    std::uint64_t integer = 0;
-    const auto parsed = std::from_chars(text.data(), last, integer);
-    const bool is_integer = parsed.ec == std::errc() && parsed.ptr == last;
-    if (is_integer && (value >= 0x1p64 || static_cast<std::uint64_t>(value) != integer)) {
+    const std::string_view digits = text.substr(std::min(text.find_first_not_of('0'), text.size()));
+    const bool is_integer = std::all_of(digits.begin(), digits.end(),
+                                        [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (is_integer && fmt::format("{:.0f}", value) != digits) {
       row.fail_here(
           "time {} has more digits than a double holds (2^53); use a coarser unit, such as "
           "microseconds instead of nanoseconds",
@@ -176,7 +193,7 @@ float parse_float(const RowReader& row, std::string_view text, std::string_view 
     row.fail_here("{} '{}' does not fit a 32-bit float", what, text);
   }
   if (error != std::errc() || end != last || text.empty()) {
-    row.fail_here("{} '{}' is not a number", what, text);
+    row.fail_here("{} '{}' is not a number (--drop-columns leaves columns out)", what, text);
   }
   if (!std::isfinite(value)) row.fail_here("{} '{}' is not finite", what, text);
   return value;

@@ -26,6 +26,9 @@ class TextFile {
   std::string inflated_;
 };
 
+/// The name of a table: its file without .gz, .csv and the like.
+std::string table_name(const std::filesystem::path& path);
+
 /// Rows of a delimited text, one at a time. Empty lines and lines that start with '#' or '%' are
 /// passed over. Fields may be quoted ("a, b" or "say ""hi"""), line ends may be CRLF, and a leading
 /// byte-order mark is ignored.
@@ -50,6 +53,7 @@ class RowReader {
   const std::string& path() const { return path_; }
 
  private:
+  bool is_delimiter(char c) const { return c == delimiter_ || (delimiter_ == ' ' && c == '\t'); }
   void split(std::string_view row);
   std::string_view quoted(std::string_view row, std::size_t& at);
 

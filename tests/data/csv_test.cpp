@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -208,6 +207,17 @@ TEST_F(CsvTest, UnsortedEventsAreSortedStablyAndNoted) {
   EXPECT_EQ(d.ids.name(0), "a") << "numbers follow the file";
 }
 
+TEST_F(CsvTest, ManyEqualTimesKeepTheOrderOfTheFile) {
+  std::string table;
+  for (int row = 0; row < 2000; ++row) {
+    table += "a,b," + std::to_string(9 - row % 10) + "," + std::to_string(row) + "\n";
+  }
+  const Dataset d = read(table);
+  for (EventId e = 1; e < d.events.size(); ++e) {
+    ASSERT_TRUE(d.events.time[e] > d.events.time[e - 1] || d.labels[e] > d.labels[e - 1]) << e;
+  }
+}
+
 TEST_F(CsvTest, SortedEventsAreNotNoted) {
   EXPECT_TRUE(read("a,b,1\nb,c,1\nc,d,2\n").notes.empty());
 }
@@ -356,19 +366,23 @@ TEST_F(FormatTest, ColumnOptionsAreForPlainTables) {
   folder_.write("tgl/edges.csv", "src,dst,time\n1,2,3\n");
   folder_.write("dyglib/ml_x.csv", ",u,i,ts,label,idx\n0,1,2,0,0,1\n");
   folder_.write("x.csv", "user_id,item_id,timestamp,state_label\n0,0,0,0\n");
-  const std::vector<std::pair<const char*, const char*>> paths = {
-      {"tgl", "tgl"}, {"dyglib", "dyglib"}, {"x.csv", "jodie"}};
+  struct Other {
+    const char* path;
+    const char* format;
+  };
   const std::vector<ReadOptions> all_options = {{.src_column = "src"},
                                                 {.dst_column = "dst"},
                                                 {.time_column = "time"},
                                                 {.drop_columns = {"label"}},
                                                 {.separate_ids = true}};
-  for (const auto& [path, format] : paths) {
+  for (const Other& other : {Other{"tgl", "tgl"}, {"dyglib", "dyglib"}, {"x.csv", "jodie"}}) {
+    const fs::path path = folder_ / other.path;
     for (const ReadOptions& options : all_options) {
-      EXPECT_TRUE(fails<UsageError>([&] { read_network(folder_ / path, "auto", options); },
-                                    {path, std::string("'") + format + "'", "--format csv"}));
+      EXPECT_TRUE(fails<UsageError>(
+          [&] { read_network(path, "auto", options); },
+          {path.string(), std::string("'") + other.format + "'", "--format csv"}));
       EXPECT_TRUE(
-          fails<UsageError>([&] { read_network(folder_ / path, format, options); }, {"options"}));
+          fails<UsageError>([&] { read_network(path, other.format, options); }, {"options"}));
     }
   }
   EXPECT_EQ(read_network(folder_ / "x.csv", "csv", {.separate_ids = true}).events.num_nodes, 2);

@@ -290,22 +290,24 @@ TEST_F(DatasetTest, MissingParentsAreMade) {
 
 TEST_F(DatasetTest, ParentsThatCannotBeWrittenAreNamed) {
   folder_.write("file", "text");
-  EXPECT_TRUE(fails([&] { save_dataset(bare_dataset(), folder_ / "file/net", false); },
+  EXPECT_TRUE(fails([&] { save_dataset(bare_dataset(), folder_ / "file/net", /*force=*/false); },
                     {(folder_ / "file").string()}));
   EXPECT_EQ(names_in(folder_.path()), Names{"file"});
-  EXPECT_TRUE(fails([&] { save_dataset(bare_dataset(), "/proc/net-of-curnm", false); }, {"/proc"}));
+  EXPECT_TRUE(fails([&] { save_dataset(bare_dataset(), "/proc/net-of-curnm", /*force=*/false); },
+                    {"/proc"}));
 
   if (::geteuid() == 0) return;  // may write anywhere
   fs::create_directory(folder_ / "locked");
   fs::permissions(folder_ / "locked", fs::perms::owner_read | fs::perms::owner_exec);
-  EXPECT_TRUE(fails([&] { save_dataset(bare_dataset(), folder_ / "locked/net", false); },
+  EXPECT_TRUE(fails([&] { save_dataset(bare_dataset(), folder_ / "locked/net", /*force=*/false); },
                     {(folder_ / "locked").string(), "Permission denied"}));
 }
 
 TEST_F(DatasetTest, NamesThatMakeNoPathAreErrors) {
-  EXPECT_TRUE(fails([&] { save_dataset(bare_dataset(), "", false); }, {}));
-  EXPECT_TRUE(fails([&] { save_dataset(bare_dataset(), folder_ / std::string(300, 'x'), false); },
-                    {"xxx"}));
+  EXPECT_TRUE(fails([&] { save_dataset(bare_dataset(), "", /*force=*/false); }, {}));
+  EXPECT_TRUE(
+      fails([&] { save_dataset(bare_dataset(), folder_ / std::string(300, 'x'), /*force=*/false); },
+            {"xxx"}));
   EXPECT_TRUE(names_in(folder_.path()).empty());
 }
 

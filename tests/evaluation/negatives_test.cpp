@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <ostream>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@
 #include "support/scoped_threads.h"
 
 namespace curnm {
+
+void PrintTo(const ProtocolEntry& entry, std::ostream* out) { *out << entry.name; }
+
 namespace {
 
 using testing::Event;
@@ -29,8 +33,6 @@ using testing::naive_pairs;
 using testing::NodePair;
 using testing::random_log;
 using testing::ScopedThreads;
-
-constexpr Timestamp kForever = -kNever;
 
 /// Something to evaluate: positives within a network, and what their negatives are made of.
 struct Setting {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "curnm/data/reader.h"
 #include "fuzz/target.h"
 
@@ -26,18 +28,18 @@ ReadOptions options_of(std::string_view line) {
 }
 
 }  // namespace
-}  // namespace curnm::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace curnm::fuzz;
   std::string_view text = text_of(data, size);
-  curnm::ReadOptions options;
+  ReadOptions options;
   if (text.starts_with('!')) {
     const std::size_t end = std::min(text.find('\n'), text.size() - 1);
     options = options_of(text.substr(1, end - 1));
     text.remove_prefix(end + 1);
   }
   const auto path = workspace().write("edges.csv", text);
-  check_reading([&] { return curnm::read_network(path, "csv", options); });
+  check_reading([&] { return read_network(path, "csv", options); });
   return 0;
 }
+
+}  // namespace curnm::fuzz

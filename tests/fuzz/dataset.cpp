@@ -1,5 +1,6 @@
 #include "curnm/data/dataset.h"
 
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/target.h"
@@ -9,9 +10,9 @@
 // their order. Sealed, sizes and digests are made right first, so that the checks of the content
 // are reached. An absent column is empty, and a column without bytes is '~'.
 
+namespace curnm::fuzz {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace curnm::fuzz;
-  namespace testing = curnm::testing;
   constexpr std::size_t kColumns = std::size(testing::kColumnFiles);
   const auto parts = parts_of(text_of(data, size), 2 + kColumns);
   const auto folder = workspace() / "net";
@@ -32,7 +33,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   workspace().write("net/meta.json", text);
-  const auto dataset = value_or_error([&] { return curnm::load_dataset(folder); });
+  const auto dataset = value_or_error([&] { return load_dataset(folder); });
   if (dataset) check_dataset(*dataset);
   return 0;
 }
+
+}  // namespace curnm::fuzz

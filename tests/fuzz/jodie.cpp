@@ -3,11 +3,14 @@
 
 // Tables of JODIE: by name, and as whatever they are recognised.
 
+namespace curnm::fuzz {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace curnm::fuzz;
   const auto path = workspace().write("wikipedia.csv", text_of(data, size));
   for (const char* format : {"jodie", "auto"}) {
-    check_reading([&] { return curnm::read_network(path, format); });
+    check_reading([&] { return read_network(path, format); });
   }
   return 0;
 }
+
+}  // namespace curnm::fuzz

@@ -22,7 +22,8 @@ int main(int argc, char** argv) {
     std::printf("%s\n", file.c_str());
     std::fflush(stdout);  // the last line names the culprit
     const std::string bytes = curnm::testing::read_bytes(file);
-    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    curnm::fuzz::LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                        bytes.size());
   }
   if (files.empty()) std::fprintf(stderr, "no inputs\n");
   return files.empty() ? 1 : 0;

@@ -20,9 +20,10 @@
 // What the fuzz targets share. The property is always the same: bytes give a well-formed result or
 // curnm::Error. Everything else ends the process and is a finding.
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-
 namespace curnm::fuzz {
+
+/// What each target defines and libFuzzer, or replay.cpp, calls.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 [[noreturn]] inline void finding(const std::string& what) {
   std::fprintf(stderr, "finding: %s\n", what.c_str());

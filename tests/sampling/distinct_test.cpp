@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <ostream>
 #include <set>
 #include <vector>
 
@@ -117,6 +119,10 @@ struct Shape {
   std::int64_t n;
   std::int64_t keep_every;  // allowed: multiples of this
   std::int64_t k;
+
+  friend std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+    return out << shape.what;
+  }
 };
 
 class DrawDistinctUniformTest : public ::testing::TestWithParam<Shape> {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <ostream>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -274,6 +275,10 @@ TEST(NeighborSamplerTest, NeighbouringLargeTimesAreDistinct) {
 struct Draw {
   std::int64_t past;
   std::int64_t neighbors;
+
+  friend std::ostream& operator<<(std::ostream& out, const Draw& draw) {
+    return out << draw.neighbors << " of " << draw.past;
+  }
 };
 
 class NeighborSamplerUniformTest : public ::testing::TestWithParam<Draw> {};

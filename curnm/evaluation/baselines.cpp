@@ -1,0 +1,111 @@
+#include "curnm/evaluation/baselines.h"
+
+#include <array>
+#include <cmath>
+
+#include "curnm/base/names.h"
+
+namespace curnm {
+namespace {
+
+/// A score that depends on what happened strictly before t, and on nothing else.
+template <class Rule>
+class RuleScorer final : public Scorer {
+ public:
+  explicit RuleScorer(Rule rule) : rule_(std::move(rule)) {}
+
+  std::vector<float> score(const Pairs& pairs, Timestamp) override {
+    std::vector<float> scores;
+    scores.reserve(pairs.src.size());
+    for (std::size_t i = 0; i < pairs.src.size(); ++i) {
+      scores.push_back(static_cast<float>(rule_(pairs.src[i], pairs.dst[i], pairs.time[i])));
+    }
+    return scores;
+  }
+
+ private:
+  Rule rule_;
+};
+
+template <class Rule>
+std::unique_ptr<Scorer> scorer(Rule rule) {
+  return std::make_unique<RuleScorer<Rule>>(std::move(rule));
+}
+
+/// log(1 + time since), larger than any real one where there was nothing.
+double age(Timestamp last, Timestamp t) {
+  constexpr double kForever = 30;
+  return last == kNever ? kForever : std::log1p(t - last);
+}
+
+double node_age(const LinkTask& task, NodeId node, Timestamp t) {
+  return age(task.graph().last_seen(node, t), t);
+}
+
+std::unique_ptr<Scorer> recency_src(const LinkTask& task) {
+  return scorer([&task](NodeId u, NodeId, Timestamp t) { return -node_age(task, u, t); });
+}
+
+std::unique_ptr<Scorer> recency_dst(const LinkTask& task) {
+  return scorer([&task](NodeId, NodeId v, Timestamp t) { return -node_age(task, v, t); });
+}
+
+std::unique_ptr<Scorer> recency_src_dst(const LinkTask& task) {
+  return scorer([&task](NodeId u, NodeId v, Timestamp t) {
+    return -node_age(task, u, t) - node_age(task, v, t);
+  });
+}
+
+std::unique_ptr<Scorer> recency_pair(const LinkTask& task) {
+  return scorer([&task](NodeId u, NodeId v, Timestamp t) {
+    return -age(task.partners().last_before(u, v, t), t);
+  });
+}
+
+/// EdgeBank (Poursafaei et al. 2022, arXiv 2207.10128v1): has the pair been seen before?
+std::unique_ptr<Scorer> edgebank(const LinkTask& task) {
+  return scorer([&task](NodeId u, NodeId v, Timestamp t) {
+    return task.pairs().last_before(u, v, t) == kNever ? 0.0 : 1.0;
+  });
+}
+
+/// The same within a window as long as the test period.
+std::unique_ptr<Scorer> edgebank_window(const LinkTask& task) {
+  const EventLog& log = task.log();
+  const double window = log.time.back() - log.time[task.split().first_test];
+  return scorer([&task, window](NodeId u, NodeId v, Timestamp t) {
+    return task.pairs().last_before(u, v, t) >= t - window ? 1.0 : 0.0;
+  });
+}
+
+std::unique_ptr<Scorer> popularity(const LinkTask& task) {
+  return scorer([&task](NodeId, NodeId v, Timestamp t) {
+    return static_cast<double>(task.graph().before(v, t).size());
+  });
+}
+
+constexpr std::array<BaselineEntry, 7> kBaselines = {{
+    {"recency-src", "how recently the source was active", recency_src},
+    {"recency-dst", "how recently the destination was active", recency_dst},
+    {"recency-src-dst", "the sum of both ages", recency_src_dst},
+    {"recency-pair", "how recently the two met", recency_pair},
+    {"edgebank", "whether the pair was seen before", edgebank},
+    {"edgebank-window", "whether it was seen within the length of the test period",
+     edgebank_window},
+    {"popularity", "how many events the destination has had", popularity},
+}};
+
+}  // namespace
+
+std::span<const BaselineEntry> baselines() { return kBaselines; }
+
+std::unique_ptr<Scorer> make_baseline(std::string_view name, const LinkTask& task) {
+  return find_entry("baseline", baselines(), name).make(task);
+}
+
+bool is_baseline(std::string_view name) {
+  return std::any_of(kBaselines.begin(), kBaselines.end(),
+                     [&](const BaselineEntry& entry) { return entry.name == name; });
+}
+
+}  // namespace curnm

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "curnm/evaluation/scorer.h"
+#include "curnm/evaluation/task.h"
+
+namespace curnm {
+
+/// A scorer without parameters. A trained model that does not beat the best of them on a protocol
+/// has learned nothing there.
+struct BaselineEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::unique_ptr<Scorer> (*make)(const LinkTask& task);
+};
+std::span<const BaselineEntry> baselines();
+
+/// Throws UsageError for an unknown name. REQUIRES: the task outlives the scorer.
+std::unique_ptr<Scorer> make_baseline(std::string_view name, const LinkTask& task);
+bool is_baseline(std::string_view name);
+
+}  // namespace curnm

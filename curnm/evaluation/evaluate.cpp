@@ -1,0 +1,92 @@
+#include "curnm/evaluation/evaluate.h"
+
+#include "curnm/base/error.h"
+
+namespace curnm {
+namespace {
+
+/// Calls visit(batch, begin, end) for consecutive batches, then has the scorer observe each.
+template <class Visit>
+void replay(Scorer& scorer, const EventSet& positives, std::int64_t batch_size,
+            const Visit& visit) {
+  CURNM_ASSERT(batch_size > 0);
+  for (std::int64_t begin = 0; begin < positives.size(); begin += batch_size) {
+    const std::int64_t end = std::min(begin + batch_size, positives.size());
+    const EventBatch batch = positives.batch(begin, end);
+    visit(batch, begin, end);
+    scorer.observe(batch);
+  }
+}
+
+template <class To, class From>
+void append(std::vector<To>& to, const From& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+std::vector<ProtocolScores> score_protocols(Scorer& scorer, const EvaluationSet& set,
+                                            std::span<const Protocol> asked,
+                                            std::int64_t batch_size) {
+  std::vector<ProtocolScores> scores;
+  for (Protocol protocol : asked) scores.push_back({.protocol = protocol});
+  replay(scorer, set.positives, batch_size,
+         [&](const EventBatch& batch, std::int64_t begin, std::int64_t end) {
+           // Positives first, then the negatives of one protocol after the other, in one question.
+           std::vector<NodeId> src(batch.src.begin(), batch.src.end());
+           std::vector<NodeId> dst(batch.dst.begin(), batch.dst.end());
+           std::vector<Timestamp> time(batch.time.begin(), batch.time.end());
+           const auto first = static_cast<std::size_t>(begin);
+           const auto size = static_cast<std::size_t>(end - begin);
+           for (Protocol protocol : asked) {
+             const Negatives& negatives = set.negatives[static_cast<std::size_t>(protocol)];
+             append(src, std::span(negatives.src).subspan(first, size));
+             append(dst, std::span(negatives.dst).subspan(first, size));
+             append(time, batch.time);
+           }
+           const std::vector<float> all = scorer.score({src, dst, time}, batch.time.front());
+           for (std::size_t p = 0; p < scores.size(); ++p) {
+             append(scores[p].positives, std::span(all).first(size));
+             append(scores[p].negatives, std::span(all).subspan((p + 1) * size, size));
+           }
+         });
+  return scores;
+}
+
+double mean_reciprocal_rank(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
+                            std::int64_t negatives, std::int64_t batch_size) {
+  const std::vector<NodeId>& destinations = task.train_destinations();
+  DrawScratch scratch;
+  double sum = 0;
+  replay(scorer, set.positives, batch_size,
+         [&](const EventBatch& batch, std::int64_t begin, std::int64_t) {
+           std::vector<NodeId> src;
+           std::vector<NodeId> dst;
+           std::vector<Timestamp> time;
+           std::vector<std::size_t> starts;
+           for (std::size_t i = 0; i < batch.src.size(); ++i) {
+             starts.push_back(dst.size());
+             dst.push_back(batch.dst[i]);
+             Rng rng(task.options().negatives.seed, Stream::kRanking, 0,
+                     static_cast<std::uint64_t>(begin) + i);
+             draw_distinct(
+                 0, static_cast<std::int64_t>(destinations.size()), negatives, rng, scratch,
+                 [&](std::int64_t d) {
+                   return !task.pairs().occurs_at(
+                       batch.src[i], destinations[static_cast<std::size_t>(d)], batch.time[i]);
+                 },
+                 [&](std::int64_t d) { dst.push_back(destinations[static_cast<std::size_t>(d)]); });
+             src.resize(dst.size(), batch.src[i]);
+             time.resize(dst.size(), batch.time[i]);
+           }
+           starts.push_back(dst.size());
+           const std::vector<float> all = scorer.score({src, dst, time}, batch.time.front());
+           for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+             const auto row = std::span(all).subspan(starts[i], starts[i + 1] - starts[i]);
+             sum += reciprocal_rank(row.front(), row.subspan(1));
+           }
+         });
+  return sum / static_cast<double>(set.positives.size());
+}
+
+}  // namespace curnm

@@ -1,0 +1,69 @@
+#include "curnm/evaluation/task.h"
+
+#include <algorithm>
+
+namespace curnm {
+namespace {
+
+/// Where random destinations come from: the destinations of a bipartite network, all nodes
+/// otherwise.
+std::vector<NodeId> destinations_of(const EventLog& log) {
+  std::vector<NodeId> nodes(log.dst.begin(), log.dst.end());
+  if (!is_bipartite(log)) nodes.insert(nodes.end(), log.src.begin(), log.src.end());
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+}  // namespace
+
+EventSet::EventSet(const EventLog& whole, std::vector<EventId> ids)
+    : log(select(whole, ids)), events(std::move(ids)) {}
+
+EventBatch EventSet::batch(std::int64_t begin, std::int64_t end) const {
+  const auto first = static_cast<std::size_t>(begin);
+  const auto size = static_cast<std::size_t>(end - begin);
+  return {log.src.span().subspan(first, size), log.dst.span().subspan(first, size),
+          log.time.span().subspan(first, size), std::span(events).subspan(first, size)};
+}
+
+LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
+    : dataset_(std::move(dataset)),
+      options_(options),
+      split_(split_by_time(log(), options.split)),
+      train_(log(), split_.train),
+      train_graph_(log(), std::span<const EventId>(split_.train)),
+      graph_(log()),
+      train_pairs_(train_.log),
+      train_partners_(train_.log, Partnership::kMutual),
+      pairs_(log()),
+      partners_(log(), Partnership::kMutual),
+      train_destinations_(destinations_of(train_.log)) {
+  const Timestamp validation_start = log().time[split_.first_validation];
+  const Timestamp test_start = log().time[split_.first_test];
+  validation_ = make_set(split_.validation, &pairs_, validation_start);
+  test_ = make_set(split_.test, &pairs_, test_start);
+  const auto make_new = [&](const std::vector<EventId>& ids, Timestamp observed) {
+    const EventLog events = select(log(), ids);
+    const bool several = std::adjacent_find(events.dst.begin(), events.dst.end(),
+                                            std::not_equal_to<>()) != events.dst.end();
+    if (!several) return std::unique_ptr<EvaluationSet>();
+    const History universe(events);
+    return make_set(ids, &universe, observed);
+  };
+  new_validation_ = make_new(split_.new_validation, validation_start);
+  new_test_ = make_new(split_.new_test, test_start);
+}
+
+std::unique_ptr<EvaluationSet> LinkTask::make_set(const std::vector<EventId>& ids,
+                                                  const History* universe,
+                                                  Timestamp observed_until) const {
+  auto set = std::make_unique<EvaluationSet>(EvaluationSet{EventSet(log(), ids), {}});
+  const NegativeSampler sampler({&pairs_, &partners_, universe}, observed_until);
+  for (const ProtocolEntry& entry : protocols()) {
+    set->negatives.push_back(sampler.draw(set->positives.log, entry.protocol, options_.negatives));
+  }
+  return set;
+}
+
+}  // namespace curnm

@@ -1,0 +1,54 @@
+#include "curnm/nn/adam.h"
+
+#include <cmath>
+
+#include "curnm/base/error.h"
+
+namespace curnm {
+
+Adam::Adam(std::vector<torch::Tensor> parameters, const AdamOptions& options)
+    : parameters_(std::move(parameters)), options_(options) {
+  for (const torch::Tensor& parameter : parameters_) {
+    mean_.push_back(torch::zeros_like(parameter.detach()));
+    square_.push_back(torch::zeros_like(parameter.detach()));
+  }
+}
+
+void Adam::zero_grad() {
+  for (torch::Tensor& parameter : parameters_) parameter.mutable_grad() = torch::Tensor();
+}
+
+void Adam::step() {
+  const torch::NoGradGuard no_grad;
+  ++steps_;
+  const auto steps = static_cast<double>(steps_);
+  const double mean_correction = 1 - std::pow(options_.beta1, steps);
+  const double square_correction = std::sqrt(1 - std::pow(options_.beta2, steps));
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const torch::Tensor& gradient = parameters_[i].grad();
+    if (!gradient.defined()) continue;
+    mean_[i].mul_(options_.beta1).add_(gradient, 1 - options_.beta1);
+    square_[i].mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
+    const torch::Tensor scale = square_[i].sqrt().div_(square_correction).add_(options_.epsilon);
+    parameters_[i].addcdiv_(mean_[i], scale, -options_.learning_rate / mean_correction);
+  }
+}
+
+std::vector<torch::Tensor> Adam::state() const {
+  std::vector<torch::Tensor> state = {torch::tensor(steps_, torch::kInt64)};
+  for (const torch::Tensor& mean : mean_) state.push_back(mean.clone());
+  for (const torch::Tensor& square : square_) state.push_back(square.clone());
+  return state;
+}
+
+void Adam::set_state(const std::vector<torch::Tensor>& state) {
+  const std::size_t count = parameters_.size();
+  CURNM_ASSERT(state.size() == 1 + 2 * count);
+  steps_ = state[0].item<std::int64_t>();
+  for (std::size_t i = 0; i < count; ++i) {
+    mean_[i].copy_(state[1 + i]);
+    square_[i].copy_(state[1 + count + i]);
+  }
+}
+
+}  // namespace curnm

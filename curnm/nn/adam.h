@@ -1,0 +1,36 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <vector>
+
+namespace curnm {
+
+struct AdamOptions {
+  double learning_rate = 1e-4;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+};
+
+/// Adam (Kingma, Ba 2015, arXiv 1412.6980v9), as torch::optim::Adam computes it. Ours because its
+/// state is a list of tensors, which a checkpoint can carry between versions of LibTorch.
+class Adam {
+ public:
+  Adam(std::vector<torch::Tensor> parameters, const AdamOptions& options);
+
+  void zero_grad();
+  void step();
+
+  std::vector<torch::Tensor> state() const;
+  void set_state(const std::vector<torch::Tensor>& state);
+
+ private:
+  std::vector<torch::Tensor> parameters_;
+  AdamOptions options_;
+  std::vector<torch::Tensor> mean_;
+  std::vector<torch::Tensor> square_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace curnm

@@ -1,0 +1,164 @@
+#include "curnm/nn/node_memory.h"
+
+#include <algorithm>
+
+#include "curnm/base/error.h"
+#include "curnm/nn/tensors.h"
+
+namespace curnm {
+namespace {
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// The last event of a node in a batch, and its other endpoint.
+struct LastEvent {
+  NodeId node;
+  NodeId other;
+  Timestamp time;
+  EventId event;
+};
+
+/// One entry per distinct endpoint. Later events replace earlier ones whatever the node's role was.
+std::vector<LastEvent> last_events(const EventBatch& batch) {
+  std::vector<LastEvent> entries;
+  for (std::size_t i = 0; i < batch.src.size(); ++i) {
+    entries.push_back({batch.src[i], batch.dst[i], batch.time[i], batch.events[i]});
+    if (batch.src[i] == batch.dst[i]) continue;
+    entries.push_back({batch.dst[i], batch.src[i], batch.time[i], batch.events[i]});
+  }
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const LastEvent& a, const LastEvent& b) { return a.node < b.node; });
+  std::vector<LastEvent> last;
+  for (const LastEvent& entry : entries) {
+    if (!last.empty() && last.back().node == entry.node) last.pop_back();
+    last.push_back(entry);
+  }
+  return last;
+}
+
+}  // namespace
+
+StateRows::StateRows(NodeId num_nodes) : row_of_(2 * index(num_nodes), -1) {}
+
+std::int64_t StateRows::row(NodeId node, bool with_mail) {
+  std::int32_t& row = row_of_[2 * index(node) + (with_mail ? 1 : 0)];
+  if (row < 0) {
+    row = static_cast<std::int32_t>(nodes_.size());
+    nodes_.push_back(node);
+    with_mail_.push_back(with_mail ? 1 : 0);
+  }
+  return row;
+}
+
+NodeMemory::NodeMemory(const MemoryOptions& options) : options_(options) {
+  const std::int64_t edge_width =
+      options.edge_features.defined() ? options.edge_features.size(1) : 0;
+  const std::int64_t mail_width = 2 * options.width + edge_width + options.time_width;
+  encoding_ =
+      register_module("time", std::make_shared<CosineTimeEncoding>(
+                                  options.time_width, options.learned_time, options.time_scale));
+  if (options.updater == MemoryUpdater::kGru) {
+    gru_ = register_module("gru", torch::nn::GRUCell(mail_width, options.width));
+  } else {
+    rnn_ = register_module("rnn", torch::nn::RNNCell(mail_width, options.width));
+  }
+  memory_ = register_buffer("memory", torch::zeros({options.num_nodes, options.width}));
+  mail_other_ = register_buffer("mail_other", torch::zeros({options.num_nodes, options.width}));
+  forget();
+}
+
+void NodeMemory::forget() {
+  memory_.zero_();
+  mail_other_.zero_();
+  mail_event_.assign(index(options_.num_nodes), kNoEvent);
+  mail_time_.assign(index(options_.num_nodes), options_.origin);
+  updated_.assign(index(options_.num_nodes), options_.origin);
+}
+
+bool NodeMemory::mail_visible(NodeId node, Timestamp t) const {
+  if (mail_event_[index(node)] == kNoEvent) return false;
+  return options_.ties == Ties::kStream || mail_time_[index(node)] < t;
+}
+
+Timestamp NodeMemory::state_time(NodeId node, bool with_mail) const {
+  return with_mail ? mail_time_[index(node)] : updated_[index(node)];
+}
+
+torch::Tensor NodeMemory::read(const StateRows& rows) {
+  const torch::Device device = memory_.device();
+  std::vector<std::int64_t> nodes(index(rows.size()));
+  std::vector<std::int64_t> mailed_rows;
+  std::vector<std::int64_t> mailed_nodes;
+  std::vector<std::int64_t> events;
+  std::vector<double> waits;
+  for (std::int64_t row = 0; row < rows.size(); ++row) {
+    const NodeId node = rows.node(row);
+    nodes[index(row)] = node;
+    if (!rows.with_mail(row)) continue;
+    mailed_rows.push_back(row);
+    mailed_nodes.push_back(node);
+    events.push_back(mail_event_[index(node)]);
+    waits.push_back(mail_time_[index(node)] - updated_[index(node)]);
+  }
+  const torch::Tensor stored = memory_.index_select(0, to_tensor(nodes, device));
+  if (mailed_rows.empty()) return stored;
+
+  const torch::Tensor at = to_tensor(mailed_nodes, device);
+  const torch::Tensor own = memory_.index_select(0, at);
+  std::vector<torch::Tensor> mail = {own, mail_other_.index_select(0, at)};
+  if (options_.edge_features.defined()) {
+    mail.push_back(options_.edge_features.index_select(0, to_tensor(events, device)));
+  }
+  mail.push_back(encoding_->forward(to_tensor(waits, device)));
+  const torch::Tensor input = torch::cat(mail, 1);
+  const torch::Tensor updated = gru_.is_empty() ? rnn_(input, own) : gru_(input, own);
+  return stored.index_copy(0, to_tensor(mailed_rows, device), updated);
+}
+
+void NodeMemory::observe(const EventBatch& batch) {
+  const torch::NoGradGuard no_grad;
+  const torch::Device device = memory_.device();
+  StateRows rows(options_.num_nodes);
+  std::vector<std::int64_t> nodes;
+  std::vector<std::int64_t> own_rows;
+  std::vector<std::int64_t> other_rows;
+  const std::vector<LastEvent> events = last_events(batch);
+  for (const LastEvent& entry : events) {
+    nodes.push_back(entry.node);
+    own_rows.push_back(rows.row(entry.node, mail_visible(entry.node, entry.time)));
+    other_rows.push_back(rows.row(entry.other, mail_visible(entry.other, entry.time)));
+  }
+  const torch::Tensor states = read(rows);
+  const torch::Tensor at = to_tensor(nodes, device);
+  memory_.index_copy_(0, at, states.index_select(0, to_tensor(own_rows, device)));
+  mail_other_.index_copy_(0, at, states.index_select(0, to_tensor(other_rows, device)));
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const std::size_t node = index(events[i].node);
+    // An invisible mail of the same time is replaced without having been applied.
+    if (rows.with_mail(own_rows[i])) updated_[node] = mail_time_[node];
+    mail_event_[node] = events[i].event;
+    mail_time_[node] = events[i].time;
+  }
+}
+
+std::vector<torch::Tensor> NodeMemory::state() const {
+  return {memory_.clone(), mail_other_.clone(), to_tensor(mail_event_, torch::kCPU),
+          to_tensor(mail_time_, torch::kCPU), to_tensor(updated_, torch::kCPU)};
+}
+
+void NodeMemory::set_state(const std::vector<torch::Tensor>& state) {
+  CURNM_ASSERT(state.size() == 5 && state[0].sizes() == memory_.sizes());
+  const torch::NoGradGuard no_grad;
+  memory_.copy_(state[0]);
+  mail_other_.copy_(state[1]);
+  const auto copy = [](const torch::Tensor& from, auto& to) {
+    using T = typename std::decay_t<decltype(to)>::value_type;
+    CURNM_ASSERT(from.numel() == static_cast<std::int64_t>(to.size()));
+    std::copy_n(from.data_ptr<T>(), to.size(), to.begin());
+  };
+  copy(state[2], mail_event_);
+  copy(state[3], mail_time_);
+  copy(state[4], updated_);
+}
+
+}  // namespace curnm

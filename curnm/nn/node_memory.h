@@ -1,0 +1,94 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <span>
+#include <vector>
+
+#include "curnm/nn/time_encoding.h"
+#include "curnm/sampling/event_batch.h"
+
+namespace curnm {
+
+/// When a mail becomes part of what a node knows.
+enum class Ties {
+  kStream,  // as soon as its batch is over, also for questions at the mail's own time
+  kStrict,  // for questions strictly after the mail's time: no leak inside a snapshot
+};
+
+enum class MemoryUpdater { kGru, kRnn };
+
+struct MemoryOptions {
+  NodeId num_nodes = 0;
+  std::int64_t width = 172;  // D
+  std::int64_t time_width = 100;
+  MemoryUpdater updater = MemoryUpdater::kGru;
+  Ties ties = Ties::kStream;
+  bool learned_time = false;
+  double time_scale = 1;
+  Timestamp origin = 0;         // the time at which all memories start
+  torch::Tensor edge_features;  // [E,F]; undefined where there are none
+};
+
+/// The distinct states that a batch needs: a node, with or without its pending mail.
+class StateRows {
+ public:
+  StateRows(NodeId num_nodes);
+
+  /// The row of that state, a new one at the first call.
+  std::int64_t row(NodeId node, bool with_mail);
+  std::int64_t size() const { return static_cast<std::int64_t>(nodes_.size()); }
+  NodeId node(std::int64_t row) const { return nodes_[static_cast<std::size_t>(row)]; }
+  bool with_mail(std::int64_t row) const { return with_mail_[static_cast<std::size_t>(row)] != 0; }
+
+ private:
+  std::vector<std::int32_t> row_of_;  // [2N], -1 where there is none
+  std::vector<NodeId> nodes_;
+  std::vector<char> with_mail_;
+};
+
+/// TGN's memory and mailbox (Rossi et al. 2020, arXiv 2006.10637v3), and JODIE's.
+///
+/// A node x has a memory s_x, the time of its last update, and at most one pending mail: that of
+/// its chronologically last event (x, o, t) with features e,
+///   m_x = [s_x ‖ s_o ‖ e ‖ phi(t - last update)].
+/// Its state is s'_x = GRU(m_x, s_x) while the mail is pending, and s_x without one. Nothing of
+/// this depends on the question, so it is computed once per distinct node.
+///
+/// `observe` is called after the loss step with the positives alone: their endpoints keep their
+/// state, and get new mail. So predictions of a batch see the mail of earlier batches, and
+/// gradients reach the updater through the state of the pending mail.
+class NodeMemory : public torch::nn::Module {
+ public:
+  explicit NodeMemory(const MemoryOptions& options);
+
+  /// Is the node's pending mail visible at time t? False without one.
+  bool mail_visible(NodeId node, Timestamp t) const;
+  /// The time up to which the state of a node knows its own events.
+  Timestamp state_time(NodeId node, bool with_mail) const;
+
+  /// The states of the rows. [U,D]
+  torch::Tensor read(const StateRows& rows);
+
+  void observe(const EventBatch& batch);
+
+  /// No events have been seen.
+  void forget();
+  /// Copies of everything that changes, for snapshots and checkpoints.
+  std::vector<torch::Tensor> state() const;
+  void set_state(const std::vector<torch::Tensor>& state);
+
+ private:
+  MemoryOptions options_;
+  std::shared_ptr<CosineTimeEncoding> encoding_;
+  torch::nn::GRUCell gru_{nullptr};
+  torch::nn::RNNCell rnn_{nullptr};
+
+  torch::Tensor memory_;              // [N,D]
+  torch::Tensor mail_other_;          // [N,D]: s_o at the time of the mail
+  std::vector<EventId> mail_event_;   // [N], kNoEvent without mail
+  std::vector<Timestamp> mail_time_;  // [N]
+  std::vector<Timestamp> updated_;    // [N]
+};
+
+}  // namespace curnm

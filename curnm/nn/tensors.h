@@ -1,0 +1,36 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <span>
+
+#include "curnm/base/column.h"
+#include "curnm/base/rng.h"
+#include "curnm/base/types.h"
+
+// The border between spans of the torch-free core and tensors.
+
+namespace curnm {
+
+/// A copy of the values as a tensor [n] of the same type, on the device.
+torch::Tensor to_tensor(std::span<const std::int64_t> values, torch::Device device);
+torch::Tensor to_tensor(std::span<const std::int32_t> values, torch::Device device);
+torch::Tensor to_tensor(std::span<const double> values, torch::Device device);
+torch::Tensor to_tensor(std::span<const float> values, torch::Device device);
+
+/// Features as a tensor [rows, width]; an undefined tensor where there are none. The memory is the
+/// matrix's own on the CPU. REQUIRES: the matrix outlives the tensor there.
+torch::Tensor to_tensor(const FeatureMatrix& matrix, torch::Device device);
+
+/// Inverted dropout whose mask is a function of the key alone, so that a resumed run repeats it.
+/// The input itself where `rate` is 0.
+torch::Tensor keyed_dropout(const torch::Tensor& x, double rate, const Rng& key);
+
+/// Uniform over [-bound, bound], a function of the key alone.
+void keyed_uniform_(torch::Tensor parameter, double bound, const Rng& key);
+
+/// Gives every parameter of a module values that depend on (key, its name) alone: matrices uniform
+/// with bound 1/sqrt(fan in), vectors zero, except the scales of layer norms, which stay at one.
+void initialise(torch::nn::Module& module, const Rng& key);
+
+}  // namespace curnm

@@ -1,0 +1,22 @@
+#include "curnm/nn/time_encoding.h"
+
+#include <numbers>
+
+namespace curnm {
+
+CosineTimeEncoding::CosineTimeEncoding(std::int64_t width, bool learned, double scale)
+    : scale_(learned ? scale : 1) {
+  const torch::Tensor frequency =
+      torch::pow(10.0, -torch::linspace(0, 9, width, torch::TensorOptions(torch::kFloat64)));
+  const torch::Tensor phase = torch::zeros({width}, torch::kFloat64);
+  frequency_ = learned ? register_parameter("frequency", frequency)
+                       : register_buffer("frequency", frequency);
+  phase_ = learned ? register_parameter("phase", phase) : register_buffer("phase", phase);
+}
+
+torch::Tensor CosineTimeEncoding::forward(const torch::Tensor& dt) const {
+  const torch::Tensor angle = (dt / scale_).unsqueeze(-1) * frequency_ + phase_;
+  return torch::remainder(angle, 2 * std::numbers::pi).to(torch::kFloat32).cos();
+}
+
+}  // namespace curnm

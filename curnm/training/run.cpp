@@ -1,0 +1,124 @@
+#include "curnm/training/run.h"
+
+#include "curnm/base/files.h"
+#include "curnm/evaluation/baselines.h"
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+const std::vector<Protocol>& all_protocols() {
+  static const std::vector<Protocol> all = [] {
+    std::vector<Protocol> list;
+    for (const ProtocolEntry& entry : protocols()) list.push_back(entry.protocol);
+    return list;
+  }();
+  return all;
+}
+
+/// Tests a scorer on the test and the new-node test events. `start` brings it to the end of
+/// validation.
+ordered_json test_scorer(const LinkTask& task, std::int64_t batch_size, std::int64_t mrr_negatives,
+                         const ScoreSink& sink,
+                         const std::function<std::unique_ptr<Scorer>()>& start) {
+  ordered_json result;
+  const auto test = [&](const char* name, const EvaluationSet* set) {
+    if (set == nullptr) {
+      result[name] = nullptr;
+      return;
+    }
+    const std::vector<ProtocolScores> scores =
+        score_protocols(*start(), *set, all_protocols(), batch_size);
+    if (sink) sink(name, *set, scores);
+    result[name] = protocol_metrics(scores, batch_size);
+    result[name]["events"] = set->positives.size();
+    if (mrr_negatives > 0) {
+      result[name]["mrr"] = mean_reciprocal_rank(*start(), *set, task, mrr_negatives, batch_size);
+    }
+  };
+  test("test", &task.test());
+  test("test_new", task.new_test());
+  return result;
+}
+
+}  // namespace
+
+void create_run(const fs::path& folder, const RunSpec& spec, const std::string& data_digest) {
+  AtomicFolder output(folder, /*replace=*/false);
+  const ordered_json options = {{"version", CURNM_VERSION},
+                                {"data", spec.data},
+                                {"data_digest", data_digest},
+                                {"train", to_json(spec.train)},
+                                {"model", to_json(spec.model)}};
+  write_file(output.staging() / "options.json", options.dump(2) + "\n");
+  output.commit();
+}
+
+RunSpec read_run(const fs::path& folder) {
+  const fs::path file = folder / "options.json";
+  if (!fs::exists(file)) fail("{} is not a run: it has no options.json", folder.string());
+  try {
+    const ordered_json options = ordered_json::parse(MappedFile::open(file)->text());
+    RunSpec spec{.data = options.at("data")};
+    from_json(options.at("train"), spec.train);
+    from_json(options.at("model"), spec.model);
+    return spec;
+  } catch (const nlohmann::json::exception& error) {
+    fail("{} is damaged: {}", file.string(), error.what());
+  }
+}
+
+void write_metrics(const fs::path& folder, const std::vector<EpochRecord>& records) {
+  std::string lines;
+  for (const EpochRecord& record : records) lines += to_json(record).dump() + "\n";
+  write_file_atomically(folder / "metrics.jsonl", lines);
+}
+
+ordered_json protocol_metrics(const std::vector<ProtocolScores>& scores, std::int64_t batch_size) {
+  ordered_json result;
+  for (const ProtocolScores& entry : scores) {
+    const LinkMetrics metrics = link_metrics(entry.positives, entry.negatives, batch_size);
+    result[std::string(protocols()[static_cast<std::size_t>(entry.protocol)].name)] = {
+        {"ap", metrics.ap},
+        {"auc", metrics.auc},
+        {"ap_global", metrics.ap_global},
+        {"auc_global", metrics.auc_global}};
+  }
+  return result;
+}
+
+ordered_json test_run(Trainer& trainer, std::int64_t mrr_negatives, const ScoreSink& sink) {
+  trainer.restore_best();
+  trainer.advance_to(trainer.task().split().first_test);
+  const std::vector<torch::Tensor> validation_end = trainer.model().state();
+  return test_scorer(trainer.task(), trainer.options().batch, mrr_negatives, sink, [&] {
+    trainer.model().set_state(validation_end);
+    return std::make_unique<LinkScorer>(trainer.scorer());
+  });
+}
+
+ordered_json test_baseline(const LinkTask& task, std::string_view name, std::int64_t batch_size,
+                           std::int64_t mrr_negatives, const ScoreSink& sink) {
+  return test_scorer(task, batch_size, mrr_negatives, sink,
+                     [&] { return make_baseline(name, task); });
+}
+
+ordered_json best_baselines(const LinkTask& task, std::int64_t batch_size) {
+  ordered_json best;
+  for (const BaselineEntry& entry : baselines()) {
+    const std::vector<ProtocolScores> scores =
+        score_protocols(*entry.make(task), task.test(), all_protocols(), batch_size);
+    const ordered_json all = protocol_metrics(scores, batch_size);
+    for (const auto& [protocol, metrics] : all.items()) {
+      const double ap = metrics["ap"];
+      if (!best.contains(protocol) || best[protocol]["ap"] < ap) {
+        best[protocol] = {{"name", entry.name}, {"ap", ap}};
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace curnm

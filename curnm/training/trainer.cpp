@@ -1,0 +1,283 @@
+#include "curnm/training/trainer.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "curnm/evaluation/evaluate.h"
+#include "curnm/nn/tensors.h"
+#include "curnm/training/snapshot_length.h"
+
+namespace curnm {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Adds the time since the last mark to a stage.
+class StageClock {
+ public:
+  explicit StageClock(EpochRecord& record) : record_(record) {}
+  void mark(Stage stage) {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    record_.stages[static_cast<std::size_t>(stage)] += seconds;
+    record_.seconds += seconds;
+    last_ = now;
+  }
+
+ private:
+  EpochRecord& record_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+torch::Device parse_device(const std::string& name) {
+  try {
+    torch::Device device(name);
+    torch::zeros({1}, torch::TensorOptions(device));
+    return device;
+  } catch (const c10::Error&) {
+    throw UsageError(fmt::format("--device {} is not usable with this LibTorch", name));
+  }
+}
+
+ModelContext context_of(const LinkTask& task, std::uint64_t seed, torch::Device device) {
+  const EventLog& train = task.train().log;
+  return {.num_nodes = task.log().num_nodes,
+          .edge_features = to_tensor(task.dataset().edge_features, device),
+          .node_features = to_tensor(task.dataset().node_features, device),
+          .first_time = train.time.front(),
+          .last_time = train.time.back(),
+          .snapshot_length = suitable_snapshot_length(train),
+          .seed = seed,
+          .device = device};
+}
+
+ordered_json to_json(const std::vector<EpochRecord>& records) {
+  ordered_json list = ordered_json::array();
+  for (const EpochRecord& record : records) list.push_back(to_json(record));
+  return list;
+}
+
+EpochRecord record_from_json(const ordered_json& json) {
+  EpochRecord record{.epoch = json.at("epoch"),
+                     .losses = json.at("losses"),
+                     .validation_ap = json.at("validation_ap"),
+                     .best = json.at("best"),
+                     .seconds = json.at("seconds")};
+  for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
+    record.stages[stage] = json.at("stages").at(std::string(kStageNames[stage]));
+  }
+  return record;
+}
+
+}  // namespace
+
+ordered_json to_json(const EpochRecord& record) {
+  ordered_json stages;
+  for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
+    stages[std::string(kStageNames[stage])] = record.stages[stage];
+  }
+  return {
+      {"epoch", record.epoch}, {"losses", record.losses},   {"validation_ap", record.validation_ap},
+      {"best", record.best},   {"seconds", record.seconds}, {"stages", stages}};
+}
+
+Trainer::Trainer(const LinkTask& task, const TrainOptions& options,
+                 const ModelOptions& model_options)
+    : task_(task), options_(options), model_options_(model_options) {
+  check_ranges(options_);
+  const torch::Device device = parse_device(options.device);
+  model_ = make_model(options.model, model_options, context_of(task, options.seed, device));
+  decoder_ = std::make_shared<EdgeDecoder>(model_options.width);
+  initialise(*decoder_, Rng(options.seed, Stream::kInitialisation, /*epoch=*/1));
+  decoder_->to(device);
+  miner_ = make_miner(options.miner, {.pairs = &task.train_pairs(),
+                                      .partners = &task.train_partners(),
+                                      .destinations = task.train_destinations(),
+                                      .seed = options.seed});
+  std::vector<torch::Tensor> parameters = model_->parameters();
+  for (const torch::nn::Module* module : {static_cast<torch::nn::Module*>(decoder_.get()),
+                                          static_cast<torch::nn::Module*>(miner_.get())}) {
+    for (const torch::Tensor& parameter : module->parameters()) parameters.push_back(parameter);
+  }
+  optimizer_ = std::make_unique<Adam>(std::move(parameters),
+                                      AdamOptions{.learning_rate = options.learning_rate});
+}
+
+std::vector<std::int64_t> Trainer::boundaries() const {
+  Rng rng(options_.seed, Stream::kTraining, static_cast<std::uint64_t>(epoch_));
+  const auto shift =
+      static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(options_.batch)));
+  std::vector<std::int64_t> bounds = {0};
+  for (std::int64_t end = shift; end < task_.train().size(); end += options_.batch) {
+    if (end > 0) bounds.push_back(end);
+  }
+  bounds.push_back(task_.train().size());
+  return bounds;
+}
+
+/// The paper's loop. Returns false when the observer asked to stop.
+bool Trainer::train_epoch(TrainObserver& observer) {
+  const std::vector<std::int64_t> bounds = boundaries();
+  model_->look_at(task_.train_graph());
+  model_->train();
+  StageClock clock(current_);
+  for (; position_ + 1 < bounds.size(); ++position_) {
+    if (observer.stop_requested()) return false;
+    const EventBatch batch = task_.train().batch(bounds[position_], bounds[position_ + 1]);
+    const Rng key(options_.seed, Stream::kTraining, static_cast<std::uint64_t>(epoch_) + 1,
+                  position_);
+
+    const Candidates pool = miner_->propose(batch, key.split(0));
+    clock.mark(Stage::kPropose);
+    const BatchRoots roots(batch, pool);
+    const Embedded z(model_->embed(roots.roots(), batch.time.front(), key.split(1)), roots);
+    clock.mark(Stage::kEmbed);
+    const Mined mined = miner_->mine(batch, pool, z, *decoder_);
+    clock.mark(Stage::kMine);
+
+    check_finite(mined);
+    optimizer_->zero_grad();
+    mined.loss.backward();
+    clock.mark(Stage::kBackward);
+    optimizer_->step();
+    clock.mark(Stage::kOptimise);
+
+    model_->observe(batch);  // memory and mail: positives only, after the step
+    miner_->observe(batch, mined);
+    clock.mark(Stage::kObserve);
+    for (const auto& [name, value] : mined.parts) current_.losses[name] += value;
+    observer.on_batch(epoch_, static_cast<std::int64_t>(position_) + 1,
+                      static_cast<std::int64_t>(bounds.size()) - 1);
+  }
+  for (auto& [name, sum] : current_.losses) sum /= static_cast<double>(position_);
+  return true;
+}
+
+void Trainer::check_finite(const Mined& mined) const {
+  const double loss = mined.loss.item<double>();
+  if (std::isfinite(loss)) return;
+  fail(
+      "the loss became {} in epoch {}, batch {}; the last checkpoint is unharmed. A smaller "
+      "--learning-rate usually helps",
+      loss, epoch_, position_);
+}
+
+/// Validation AP, from the state at the end of training; leaves that state.
+double Trainer::validate() {
+  const std::vector<torch::Tensor> train_end = model_->state();
+  model_->look_at(task_.graph());
+  LinkScorer scorer = this->scorer();
+  const Protocol asked[] = {find_entry("protocol", protocols(), options_.select_on).protocol};
+  const std::vector<ProtocolScores> scores =
+      score_protocols(scorer, task_.validation(), asked, options_.batch);
+  model_->set_state(train_end);
+  return link_metrics(scores[0].positives, scores[0].negatives, options_.batch).ap;
+}
+
+bool Trainer::improved(double metric) const {
+  return best_epoch_ < 0 || metric > best_metric_ * (1 + options_.tolerance);
+}
+
+void Trainer::finish_epoch(TrainObserver& observer) {
+  StageClock clock(current_);
+  current_.epoch = epoch_;
+  current_.validation_ap = validate();
+  if (improved(current_.validation_ap)) {
+    current_.best = true;
+    best_epoch_ = epoch_;
+    best_metric_ = current_.validation_ap;
+    best_ = {};
+    best_.put("model", *model_);
+    best_.put("decoder", *decoder_);
+    best_.put("state", model_->state());
+  }
+  miner_->end_epoch(current_.validation_ap);
+  clock.mark(Stage::kValidate);
+  records_.push_back(current_);
+  current_ = {};
+  ++epoch_;
+  position_ = 0;
+  observer.on_epoch(records_.back());
+}
+
+TrainOutcome Trainer::run(TrainObserver& observer) {
+  while (epoch_ < options_.epochs) {
+    if (best_epoch_ >= 0 && epoch_ - best_epoch_ > options_.patience) {
+      return TrainOutcome::kStoppedEarly;
+    }
+    if (position_ == 0) model_->forget();
+    if (!train_epoch(observer)) return TrainOutcome::kInterrupted;
+    finish_epoch(observer);
+  }
+  return TrainOutcome::kFinished;
+}
+
+void Trainer::restore_best() {
+  if (best_epoch_ < 0) fail("the run has not finished an epoch yet: there is nothing to evaluate");
+  best_.restore("model", *model_);
+  best_.restore("decoder", *decoder_);
+  model_->set_state(best_.list("state"));
+  model_->look_at(task_.graph());
+}
+
+void Trainer::advance_to(EventId end) {
+  const EvalScope scope(*model_);
+  std::vector<EventId> ids;
+  for (EventId e = task_.split().first_validation; e < end; ++e) ids.push_back(e);
+  const EventSet events(task_.log(), std::move(ids));
+  for (std::int64_t begin = 0; begin < events.size(); begin += options_.batch) {
+    model_->observe(events.batch(begin, std::min(begin + options_.batch, events.size())));
+  }
+}
+
+Checkpoint Trainer::checkpoint() const {
+  Checkpoint all;
+  all.document = {{"train", curnm::to_json(options_)},
+                  {"model", curnm::to_json(model_options_)},
+                  {"data_digest", task_.dataset().digest()},
+                  {"epoch", epoch_},
+                  {"position", position_},
+                  {"current", to_json(current_)},
+                  {"records", to_json(records_)},
+                  {"best_epoch", best_epoch_},
+                  {"best_metric", best_metric_},
+                  {"best", best_.document}};
+  all.put("model", *model_);
+  all.put("decoder", *decoder_);
+  all.put("miner", *miner_);
+  all.put("optimizer", optimizer_->state());
+  all.put("model_state", model_->state());
+  all.put("miner_state", miner_->state());
+  for (const auto& [name, tensor] : best_.tensors) all.tensors["best/" + name] = tensor;
+  return all;
+}
+
+void Trainer::resume(const Checkpoint& checkpoint) {
+  const ordered_json& document = checkpoint.document;
+  if (document.at("data_digest") != task_.dataset().digest()) {
+    fail("the checkpoint belongs to another data set (digest {}, this one has {})",
+         document.at("data_digest").get<std::string>(), task_.dataset().digest());
+  }
+  checkpoint.restore("model", *model_);
+  checkpoint.restore("decoder", *decoder_);
+  checkpoint.restore("miner", *miner_);
+  optimizer_->set_state(checkpoint.list("optimizer"));
+  model_->set_state(checkpoint.list("model_state"));
+  miner_->set_state(checkpoint.list("miner_state"));
+  epoch_ = document.at("epoch");
+  position_ = document.at("position");
+  current_ = record_from_json(document.at("current"));
+  records_.clear();
+  for (const ordered_json& record : document.at("records")) {
+    records_.push_back(record_from_json(record));
+  }
+  best_epoch_ = document.at("best_epoch");
+  best_metric_ = document.at("best_metric");
+  best_ = {.document = document.at("best")};
+  constexpr std::string_view kBest = "best/";
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    if (name.starts_with(kBest)) best_.tensors[name.substr(kBest.size())] = tensor;
+  }
+}
+
+}  // namespace curnm

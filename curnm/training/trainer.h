@@ -1,0 +1,149 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "curnm/base/options.h"
+#include "curnm/evaluation/task.h"
+#include "curnm/miners/miner.h"
+#include "curnm/models/model.h"
+#include "curnm/nn/adam.h"
+#include "curnm/training/checkpoint.h"
+#include "curnm/training/link_scorer.h"
+
+namespace curnm {
+
+inline constexpr std::array<std::string_view, 5> kProtocolNames = {
+    "random", "historical", "inductive", "trans", "source_historical"};
+
+struct TrainOptions {
+  std::string model = "tgn";
+  std::string miner = "random";
+  std::int64_t epochs = 400;
+  std::int64_t batch = 200;
+  double learning_rate = 1e-4;
+  std::int64_t patience = 20;
+  double tolerance = 1e-3;
+  std::string select_on = "trans";
+  std::uint64_t seed = 0;
+  std::string device = "cpu";
+
+  template <class Visitor>
+  void fields(Visitor&& visit) {
+    visit(Field{.name = "model", .help = "model to train (curnm list)"}, model);
+    visit(Field{.name = "miner", .help = "how negatives are chosen (curnm list)"}, miner);
+    visit(Field{.name = "epochs",
+                .help = "at most this many epochs",
+                .min = 1,
+                .max = 1e6,
+                .symbol = "E_0"},
+          epochs);
+    visit(
+        Field{.name = "batch", .help = "positives per batch", .min = 1, .max = 1e6, .symbol = "B"},
+        batch);
+    visit(Field{.name = "learning-rate", .help = "of Adam", .min = 1e-9, .max = 10}, learning_rate);
+    visit(Field{.name = "patience",
+                .help = "epochs without improvement before stopping",
+                .min = 1,
+                .max = 1e6},
+          patience);
+    visit(
+        Field{.name = "tolerance", .help = "relative improvement that counts", .min = 0, .max = 1},
+        tolerance);
+    visit(Field{.name = "select-on",
+                .help = "protocol whose validation AP decides",
+                .choices = kProtocolNames},
+          select_on);
+    visit(Field{.name = "seed", .help = "of all draws", .min = 0}, seed);
+    visit(Field{.name = "device", .help = "cpu, cuda, cuda:1, ..."}, device);
+  }
+};
+
+/// The parts of a step, in their order, for the record of times.
+enum class Stage { kPropose, kEmbed, kMine, kBackward, kOptimise, kObserve, kValidate };
+inline constexpr std::array<std::string_view, 7> kStageNames = {
+    "propose", "embed", "mine", "backward", "optimise", "observe", "validate"};
+
+/// One line of metrics.jsonl.
+struct EpochRecord {
+  std::int64_t epoch = 0;
+  std::map<std::string, double> losses;  // means over the batches
+  double validation_ap = 0;
+  bool best = false;
+  double seconds = 0;
+  std::array<double, kStageNames.size()> stages{};  // seconds
+};
+nlohmann::ordered_json to_json(const EpochRecord& record);
+
+/// What watches a training: progress bars, logs, signals.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void on_batch(std::int64_t /*epoch*/, std::int64_t /*done*/, std::int64_t /*of*/) {}
+  virtual void on_epoch(const EpochRecord&) {}
+  /// True: stop after the current batch.
+  virtual bool stop_requested() { return false; }
+};
+
+enum class TrainOutcome { kFinished, kStoppedEarly, kInterrupted };
+
+/// Trains one model with one miner on one task.
+///
+/// All of its progress is in `checkpoint()`: a trainer that is given one continues to the same
+/// bits, with the same number of threads.
+class Trainer {
+ public:
+  /// REQUIRES: the task outlives the trainer. Throws UsageError for impossible options.
+  Trainer(const LinkTask& task, const TrainOptions& options, const ModelOptions& model_options);
+
+  /// Trains until the epochs are over, validation stops improving, or the observer asks to stop.
+  /// Throws Error when the loss is no longer a number.
+  TrainOutcome run(TrainObserver& observer);
+
+  /// The best weights, and the state that belongs to them at the end of training.
+  void restore_best();
+  /// Replays events that are after the training period, up to event `end` of the log.
+  void advance_to(EventId end);
+
+  Checkpoint checkpoint() const;
+  void resume(const Checkpoint& checkpoint);
+
+  Model& model() { return *model_; }
+  EdgeDecoder& decoder() { return *decoder_; }
+  LinkScorer scorer() { return LinkScorer(*model_, *decoder_, options_.seed); }
+  const LinkTask& task() const { return task_; }
+  const TrainOptions& options() const { return options_; }
+  const std::vector<EpochRecord>& records() const { return records_; }
+  std::int64_t best_epoch() const { return best_epoch_; }
+
+ private:
+  /// Batch boundaries 0 = b_0 < b_1 < ... of an epoch: all shifted by the same random amount.
+  std::vector<std::int64_t> boundaries() const;
+  bool train_epoch(TrainObserver& observer);
+  void check_finite(const Mined& mined) const;
+  double validate();
+  void finish_epoch(TrainObserver& observer);
+  bool improved(double metric) const;
+
+  const LinkTask& task_;
+  TrainOptions options_;
+  ModelOptions model_options_;
+  std::shared_ptr<Model> model_;
+  std::shared_ptr<EdgeDecoder> decoder_;
+  std::shared_ptr<NegativeMiner> miner_;
+  std::unique_ptr<Adam> optimizer_;
+
+  std::int64_t epoch_ = 0;
+  std::size_t position_ = 0;  // batches of this epoch that are done
+  EpochRecord current_;
+  std::vector<EpochRecord> records_;
+  std::int64_t best_epoch_ = -1;
+  double best_metric_ = 0;
+  Checkpoint best_;  // weights and state of the best epoch
+};
+
+}  // namespace curnm
