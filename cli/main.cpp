@@ -45,17 +45,21 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", CURNM_VERSION);
   app.require_subcommand(1);
   app.option_defaults()->always_capture_default();
+  int exit_code = 0;
   add_import(app);
   add_generate(app);
   add_fetch(app);
   add_stats(app);
-  add_bench(app);
-  int exit_code = 0;
   add_train(app, exit_code);
+  add_eval(app);
+  add_predict(app);
+  add_bench(app);
+  add_list(app);
+  add_doctor(app);
   app.footer(
       "Examples:\n"
-      "  curnm generate --preset drift --out drift && curnm stats drift\n"
-      "  curnm import events.csv --out network && curnm stats network --json");
+      "  curnm import events.csv --out network && curnm stats network\n"
+      "  curnm train synthetic:drift --model tgn --epochs 10 --out run && curnm eval run");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {

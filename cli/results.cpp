@@ -11,11 +11,12 @@
 
 namespace curnm::cli {
 
-void print_results(const nlohmann::ordered_json& result) {
+void print_results(const nlohmann::ordered_json& result, const std::string& only) {
   fmt::print("{:<20}{:>10}{:>10}{:>12}   {}\n", "test AP", "all", "global", "new nodes",
              result.contains("best_baseline") ? "best without learning" : "");
   for (const ProtocolEntry& entry : protocols()) {
     const std::string name(entry.name);
+    if (!only.empty() && name != only) continue;
     const auto& all = result["test"][name];
     const auto& fresh = result["test_new"];
     fmt::print("{:<20}{:>10.4f}{:>10.4f}{:>12}", name, all["ap"].get<double>(),
@@ -26,6 +27,9 @@ void print_results(const nlohmann::ordered_json& result) {
       fmt::print("   {:.4f} {}", best["ap"].get<double>(), best["name"].get<std::string>());
     }
     fmt::print("\n");
+  }
+  if (result["test"].contains("mrr")) {
+    fmt::print("{:<20}{:>10.4f}\n", "MRR", result["test"]["mrr"].get<double>());
   }
 }
 

@@ -21,6 +21,7 @@ void parallel_chunks(std::int64_t n, int chunks, const Body& body) {
   const auto bound = [&](int chunk) {
     return n / chunks * chunk + std::min<std::int64_t>(chunk, n % chunks);
   };
+  if (n <= 0) return;
   if (chunks == 1) return body(0, std::int64_t{0}, n);
 
   std::exception_ptr error;

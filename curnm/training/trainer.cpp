@@ -218,12 +218,20 @@ void Trainer::restore_best() {
   best_.restore("decoder", *decoder_);
   model_->set_state(best_.list("state"));
   model_->look_at(task_.graph());
+  seen_ = task_.split().first_validation;
+}
+
+void Trainer::start_at(Timestamp t) {
+  restore_best();
+  if (t > task_.train().log.time.back()) return;
+  model_->forget();
+  seen_ = 0;
 }
 
 void Trainer::advance_to(EventId end) {
   const EvalScope scope(*model_);
   std::vector<EventId> ids;
-  for (EventId e = task_.split().first_validation; e < end; ++e) ids.push_back(e);
+  for (; seen_ < end; ++seen_) ids.push_back(seen_);
   const EventSet events(task_.log(), std::move(ids));
   for (std::int64_t begin = 0; begin < events.size(); begin += options_.batch) {
     model_->observe(events.batch(begin, std::min(begin + options_.batch, events.size())));

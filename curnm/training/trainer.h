@@ -106,7 +106,9 @@ class Trainer {
 
   /// The best weights, and the state that belongs to them at the end of training.
   void restore_best();
-  /// Replays events that are after the training period, up to event `end` of the log.
+  /// The best weights, and the latest state that knows nothing at or after t.
+  void start_at(Timestamp t);
+  /// Shows the model what happened up to event `end` of the log, from where it stands.
   void advance_to(EventId end);
 
   Checkpoint checkpoint() const;
@@ -143,7 +145,8 @@ class Trainer {
   std::vector<EpochRecord> records_;
   std::int64_t best_epoch_ = -1;
   double best_metric_ = 0;
-  Checkpoint best_;  // weights and state of the best epoch
+  Checkpoint best_;   // weights and state of the best epoch
+  EventId seen_ = 0;  // events of the log before this one are known to the restored state
 };
 
 }  // namespace curnm

@@ -1,0 +1,92 @@
+#include <torch/torch.h>
+#include <torch/version.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "cli/results.h"
+#include "curnm/base/parallel.h"
+
+namespace curnm::cli {
+namespace {
+
+/// The file of the BLAS that this process has loaded.
+std::string loaded_blas() {
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  while (std::getline(maps, line)) {
+    const std::size_t path = line.find('/');
+    if (path == std::string::npos) continue;
+    const std::string file = line.substr(path);
+    for (const char* name : {"libopenblas", "libmkl_rt", "libblis", "libblas"}) {
+      if (file.find(name) != std::string::npos) return file;
+    }
+  }
+  return "unknown";
+}
+
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(info, line)) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+/// Single-precision matrix products, the best of a few.
+double gemm_gflops() {
+  constexpr std::int64_t kSize = 1024;
+  const torch::Tensor a = torch::rand({kSize, kSize});
+  const torch::Tensor b = torch::rand({kSize, kSize});
+  double best = 0;
+  for (int i = 0; i < 10; ++i) {
+    const Stopwatch watch;
+    const torch::Tensor c = torch::mm(a, b);
+    best = std::max(best, 2e-9 * kSize * kSize * kSize / watch.seconds());
+  }
+  return best;
+}
+
+void run_doctor() {
+  set_threads(0);
+  std::vector<std::string> warnings;
+  const double gflops = gemm_gflops();
+  const std::string blas = loaded_blas();
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  const bool avx2 = __builtin_cpu_supports("avx2") != 0;
+  const bool avx512 = __builtin_cpu_supports("avx512f") != 0;
+  fmt::print("curnm      {}\n", CURNM_VERSION);
+  fmt::print("LibTorch   {}{}\n", TORCH_VERSION, torch::cuda::is_available() ? ", CUDA" : "");
+  fmt::print("BLAS       {}\n", blas);
+  fmt::print("CPU        {}{}{}\n", cpu_name(), avx2 ? ", AVX2" : "", avx512 ? ", AVX-512" : "");
+  fmt::print("threads    {} of {} cores (core), {} (LibTorch)\n", num_threads(), cores,
+             torch::get_num_threads());
+  fmt::print("GEMM       {:.0f} GF/s, {:.0f} per thread\n", gflops,
+             gflops / torch::get_num_threads());
+
+  if (blas.find("pthread") != std::string::npos) {
+    warnings.push_back(
+        "this OpenBLAS has threads of its own, which fight with OpenMP for the cores: "
+        "install libopenblas0-openmp (./dev build selects it)");
+  } else if (blas.find("openblas") == std::string::npos && blas.find("mkl") == std::string::npos) {
+    warnings.push_back("this BLAS is slow: install libopenblas0-openmp (./dev build selects it)");
+  }
+  if (!avx2) warnings.push_back("this CPU has no AVX2: training will be several times slower");
+  if (gflops < 20 * torch::get_num_threads()) {
+    warnings.push_back("matrix products are slow: other programs, or the wrong BLAS");
+  }
+  for (const std::string& warning : warnings) fmt::print("warning    {}\n", warning);
+  if (warnings.empty()) fmt::print("all well\n");
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app) {
+  app.add_subcommand("doctor", "Check that this machine will be fast")->callback(run_doctor);
+}
+
+}  // namespace curnm::cli

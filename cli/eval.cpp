@@ -1,0 +1,144 @@
+#include <filesystem>
+#include <fstream>
+
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "cli/results.h"
+#include "curnm/base/names.h"
+#include "curnm/data/open.h"
+#include "curnm/evaluation/baselines.h"
+#include "curnm/training/run.h"
+
+namespace curnm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+struct EvalFlags {
+  std::string target;
+  std::string model;
+  std::string protocol;
+  std::string dump;
+  std::int64_t mrr = 0;
+  std::int64_t batch = 200;
+  std::int64_t threads = 0;
+  std::string collisions = "source";
+  std::uint64_t seed = 0;
+  bool json = false;
+};
+
+/// One row per scored pair.
+class ScoreDump {
+ public:
+  ScoreDump(const std::string& path, const IdMap& ids) : path_(path), ids_(ids), file_(path) {
+    if (!file_) fail("cannot create {}", path);
+    file_ << "set,protocol,label,src,dst,time,score\n";
+  }
+
+  void operator()(std::string_view set, const EvaluationSet& evaluated,
+                  const std::vector<ProtocolScores>& scores) {
+    const EventLog& log = evaluated.positives.log;
+    for (const ProtocolScores& entry : scores) {
+      const auto protocol = static_cast<std::size_t>(entry.protocol);
+      const Negatives& negatives = evaluated.negatives[protocol];
+      for (std::size_t i = 0; i < entry.positives.size(); ++i) {
+        const auto e = static_cast<EventId>(i);
+        row(set, protocol, 1, log.src[e], log.dst[e], log.time[e], entry.positives[i]);
+        row(set, protocol, 0, negatives.src[i], negatives.dst[i], log.time[e], entry.negatives[i]);
+      }
+    }
+    file_.flush();
+    if (!file_) fail("cannot write {}", path_);
+  }
+
+ private:
+  void row(std::string_view set, std::size_t protocol, int label, NodeId src, NodeId dst,
+           Timestamp time, float score) {
+    file_ << fmt::format("{},{},{},{},{},{},{}\n", set, protocols()[protocol].name, label,
+                         ids_.name(src), ids_.name(dst), time, score);
+  }
+
+  std::string path_;
+  const IdMap& ids_;
+  std::ofstream file_;
+};
+
+TaskOptions task_options(const EvalFlags& flags) {
+  struct Rule {
+    std::string_view name;
+    Collisions rule;
+  };
+  constexpr std::array<Rule, 3> kRules = {{{"allowed", Collisions::kAllowed},
+                                           {"source", Collisions::kNotOfSource},
+                                           {"nowhere", Collisions::kNowhere}}};
+  return {.negatives = {.seed = flags.seed,
+                        .batch_size = flags.batch,
+                        .collisions = find_entry("value of --collisions",
+                                                 std::span<const Rule>(kRules), flags.collisions)
+                                          .rule}};
+}
+
+void check_protocol(const EvalFlags& flags) {
+  if (!flags.protocol.empty()) find_entry("protocol", protocols(), flags.protocol);
+}
+
+void run_eval(const EvalFlags& flags) {
+  check_protocol(flags);
+  set_threads(flags.threads);
+  const bool is_run = flags.model.empty();
+  RunSpec spec{.data = flags.target};
+  if (is_run) spec = read_run(flags.target);
+  Dataset dataset = open_dataset(spec.data);
+  const LinkTask task(std::move(dataset), task_options(flags));
+  ScoreSink sink;
+  std::shared_ptr<ScoreDump> dump;
+  if (!flags.dump.empty()) {
+    dump = std::make_shared<ScoreDump>(flags.dump, task.dataset().ids);
+    sink = [dump](auto&&... arguments) { (*dump)(arguments...); };
+  }
+  ordered_json result;
+  if (is_run) {
+    Trainer trainer(task, spec.train, spec.model);
+    trainer.resume(load_checkpoint(fs::path(flags.target) / "checkpoint"));
+    result = test_run(trainer, flags.mrr, sink);
+  } else {
+    result = test_baseline(task, flags.model, flags.batch, flags.mrr, sink);
+  }
+  result["best_baseline"] = best_baselines(task, flags.batch);
+  if (flags.json) {
+    fmt::print("{}\n", result.dump(2));
+  } else {
+    print_results(result, flags.protocol);
+  }
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app) {
+  auto flags = std::make_shared<EvalFlags>();
+  CLI::App* command =
+      app.add_subcommand("eval", "Test a trained run, or a rule without learning, again");
+  command->add_option("target", flags->target, "folder of a run, or DATA with --model")->required();
+  std::string names;
+  for (const BaselineEntry& entry : baselines()) names += fmt::format("{} ", entry.name);
+  command->add_option("--model", flags->model, "a rule without learning: " + names);
+  command->add_option("--protocol", flags->protocol, "show this protocol only");
+  command
+      ->add_option("--mrr", flags->mrr, "also the mean reciprocal rank among this many negatives")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000}));
+  command->add_option("--batch", flags->batch, "events per batch of the batch-mean figures")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}))
+      ->capture_default_str();
+  command->add_option("--seed", flags->seed, "of the negatives")->capture_default_str();
+  command
+      ->add_option("--collisions", flags->collisions,
+                   "may a negative be an event at its time: allowed|source|nowhere")
+      ->capture_default_str();
+  command->add_option("--dump-scores", flags->dump, "file for one row per scored pair (csv)");
+  command->add_option("--threads", flags->threads, "0: all cores");
+  command->add_flag("--json", flags->json, "one JSON document");
+  command->callback([flags] { run_eval(*flags); });
+}
+
+}  // namespace curnm::cli

@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "cli/results.h"
+#include "curnm/base/names.h"
+#include "curnm/data/open.h"
+#include "curnm/data/text_file.h"
+#include "curnm/training/run.h"
+
+namespace curnm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PredictFlags {
+  std::string run;
+  std::string src;
+  double time = -1;
+  std::int64_t topk = 10;
+  std::string pairs;
+  std::int64_t threads = 0;
+  bool json = false;
+};
+
+/// Outside names to nodes, for many questions.
+class Names {
+ public:
+  explicit Names(const LinkTask& task) {
+    for (NodeId node = 0; node < task.log().num_nodes; ++node) {
+      nodes_.emplace(task.dataset().ids.name(node), node);
+    }
+  }
+  NodeId find(const std::string& name) const {
+    const auto found = nodes_.find(name);
+    if (found != nodes_.end()) return found->second;
+    std::vector<std::string_view> some;
+    for (const auto& [known, node] : nodes_) some.push_back(known);
+    const std::string_view near = nearest_name(name, some);
+    fail("node '{}' is not in the network{}", name,
+         near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+  }
+
+ private:
+  std::map<std::string, NodeId> nodes_;
+};
+
+struct Question {
+  NodeId src;
+  NodeId dst;
+  Timestamp time;
+  float score = 0;
+};
+
+/// Scores questions in time order, each from everything that happened strictly before it.
+void answer(Trainer& trainer, std::vector<Question>& questions) {
+  std::vector<Question*> order;
+  for (Question& question : questions) order.push_back(&question);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Question* a, const Question* b) { return a->time < b->time; });
+  const EventLog& log = trainer.task().log();
+  trainer.start_at(questions.empty() ? 0 : order.front()->time);
+  LinkScorer scorer = trainer.scorer();
+  for (std::size_t begin = 0; begin < order.size();) {
+    const Timestamp t = order[begin]->time;
+    std::size_t end = begin;
+    std::vector<NodeId> src;
+    std::vector<NodeId> dst;
+    // One time at a time, in blocks that fit in memory whatever the number of destinations.
+    constexpr std::size_t kBlock = 4096;
+    for (; end < order.size() && order[end]->time == t && end - begin < kBlock; ++end) {
+      src.push_back(order[end]->src);
+      dst.push_back(order[end]->dst);
+    }
+    trainer.advance_to(std::lower_bound(log.time.begin(), log.time.end(), t) - log.time.begin());
+    const std::vector<Timestamp> times(src.size(), t);
+    const std::vector<float> scores = scorer.score({src, dst, times}, t);
+    for (std::size_t i = begin; i < end; ++i) order[i]->score = scores[i - begin];
+    begin = end;
+  }
+}
+
+std::vector<Question> read_questions(const fs::path& path, const Names& names) {
+  const TextFile file(path);
+  RowReader rows(file.text(), path);
+  std::vector<Question> questions;
+  bool first = true;
+  while (rows.next()) {
+    const auto fields = rows.fields();
+    if (fields.size() != 3) rows.fail_here("{} columns; src,dst,time are expected", fields.size());
+    if (std::exchange(first, false) && !is_number(fields[2])) continue;  // a header
+    questions.push_back({names.find(std::string(fields[0])), names.find(std::string(fields[1])),
+                         parse_time(rows, fields[2])});
+  }
+  if (questions.empty()) fail("{} has no pairs", path.string());
+  return questions;
+}
+
+void print_answers(const std::vector<Question>& answers, const IdMap& ids, bool json) {
+  const auto probability = [](float logit) {
+    return 1 / (1 + std::exp(-static_cast<double>(logit)));
+  };
+  if (json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Question& a : answers) {
+      list.push_back({{"src", ids.name(a.src)},
+                      {"dst", ids.name(a.dst)},
+                      {"time", a.time},
+                      {"logit", a.score},
+                      {"probability", probability(a.score)}});
+    }
+    fmt::print("{}\n", list.dump(2));
+    return;
+  }
+  fmt::print("src,dst,time,probability\n");
+  for (const Question& a : answers) {
+    fmt::print("{},{},{},{:.6f}\n", ids.name(a.src), ids.name(a.dst), a.time, probability(a.score));
+  }
+}
+
+void run_predict(const PredictFlags& flags) {
+  set_threads(flags.threads);
+  const RunSpec spec = read_run(flags.run);
+  const LinkTask task(open_dataset(spec.data));
+  Trainer trainer(task, spec.train, spec.model);
+  trainer.resume(load_checkpoint(fs::path(flags.run) / "checkpoint"));
+  const Names names(task);
+
+  std::vector<Question> questions;
+  if (flags.pairs.empty()) {
+    const NodeId src = names.find(flags.src);
+    for (NodeId dst : task.train_destinations()) questions.push_back({src, dst, flags.time});
+  } else {
+    questions = read_questions(flags.pairs, names);
+  }
+  answer(trainer, questions);
+  if (flags.pairs.empty()) {
+    std::stable_sort(questions.begin(), questions.end(),
+                     [](const Question& a, const Question& b) { return a.score > b.score; });
+    questions.resize(std::min(questions.size(), static_cast<std::size_t>(flags.topk)));
+  }
+  print_answers(questions, task.dataset().ids, flags.json);
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app) {
+  auto flags = std::make_shared<PredictFlags>();
+  CLI::App* command = app.add_subcommand("predict", "Score links with a trained run");
+  command->add_option("run", flags->run, "folder of a run")->required();
+  command->add_option("--src", flags->src, "source, by its name in the data");
+  command->add_option("--time", flags->time, "time of the question");
+  command->add_option("--topk", flags->topk, "the likeliest destinations")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000}))
+      ->capture_default_str();
+  command->add_option("--pairs", flags->pairs, "table of src,dst,time to score instead");
+  command->add_option("--threads", flags->threads, "0: all cores");
+  command->add_flag("--json", flags->json, "one JSON document");
+  command->callback([flags] {
+    const bool one = !flags->src.empty() && flags->time >= 0;
+    if (one == !flags->pairs.empty()) {
+      throw UsageError("give either --src and --time, or --pairs FILE");
+    }
+    run_predict(*flags);
+  });
+}
+
+}  // namespace curnm::cli
