@@ -61,10 +61,12 @@ void answer(Trainer& trainer, std::vector<Question>& questions) {
   std::stable_sort(order.begin(), order.end(),
                    [](const Question* a, const Question* b) { return a->time < b->time; });
   const EventLog& log = trainer.task().log();
-  trainer.start_at(questions.empty() ? 0 : order.front()->time);
+  const Timestamp train_end = trainer.task().train().log.time.back();
   LinkScorer scorer = trainer.scorer();
   for (std::size_t begin = 0; begin < order.size();) {
     const Timestamp t = order[begin]->time;
+    // Once at the first question, and once where the state at the end of training becomes usable.
+    if (begin == 0 || (t > train_end && order[begin - 1]->time <= train_end)) trainer.start_at(t);
     std::size_t end = begin;
     std::vector<NodeId> src;
     std::vector<NodeId> dst;

@@ -10,7 +10,9 @@ namespace curnm {
 namespace {
 
 constexpr std::array<SyntheticPreset, 3> kPresets = {{
-    {"drift", "preferences move between communities (positive shift)", {}},
+    {"drift",
+     "preferences move between communities (positive shift)",
+     {.communities = 8, .edge_features = 8}},
     {"repeat",
      "sources mostly repeat their last partner (high recency)",
      {.drift = 1, .repeat = 0.8}},

@@ -21,10 +21,8 @@ EventSet::EventSet(const EventLog& whole, std::vector<EventId> ids)
     : log(select(whole, ids)), events(std::move(ids)) {}
 
 EventBatch EventSet::batch(std::int64_t begin, std::int64_t end) const {
-  const auto first = static_cast<std::size_t>(begin);
-  const auto size = static_cast<std::size_t>(end - begin);
-  return {log.src.span().subspan(first, size), log.dst.span().subspan(first, size),
-          log.time.span().subspan(first, size), std::span(events).subspan(first, size)};
+  return EventBatch{log.src.span(), log.dst.span(), log.time.span(), events}.part(
+      static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
 }
 
 LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)

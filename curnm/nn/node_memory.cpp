@@ -117,6 +117,16 @@ torch::Tensor NodeMemory::read(const StateRows& rows) {
 
 void NodeMemory::observe(const EventBatch& batch) {
   const torch::NoGradGuard no_grad;
+  if (options_.ties == Ties::kStream) return deliver(batch);
+  // What comes next may ask at the last time of this batch: events before it must not be replaced
+  // by events at it, which are invisible then.
+  const auto last = std::lower_bound(batch.time.begin(), batch.time.end(), batch.time.back());
+  const auto earlier = static_cast<std::size_t>(last - batch.time.begin());
+  if (earlier > 0) deliver(batch.part(0, earlier));
+  deliver(batch.part(earlier, batch.time.size()));
+}
+
+void NodeMemory::deliver(const EventBatch& batch) {
   const torch::Device device = memory_.device();
   StateRows rows(options_.num_nodes);
   std::vector<std::int64_t> nodes;

@@ -79,6 +79,9 @@ class NodeMemory : public torch::nn::Module {
   void set_state(const std::vector<torch::Tensor>& state);
 
  private:
+  /// New mail for the endpoints of a batch; what they had, where it was visible, becomes memory.
+  void deliver(const EventBatch& batch);
+
   MemoryOptions options_;
   std::shared_ptr<CosineTimeEncoding> encoding_;
   torch::nn::GRUCell gru_{nullptr};

@@ -16,6 +16,11 @@ struct EventBatch {
   std::span<const EventId> events;  // [B]
 
   std::int64_t size() const { return static_cast<std::int64_t>(src.size()); }
+  EventBatch part(std::size_t begin, std::size_t end) const {
+    const std::size_t count = end - begin;
+    return {src.subspan(begin, count), dst.subspan(begin, count), time.subspan(begin, count),
+            events.subspan(begin, count)};
+  }
 };
 
 }  // namespace curnm

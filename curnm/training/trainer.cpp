@@ -219,6 +219,7 @@ void Trainer::restore_best() {
   model_->set_state(best_.list("state"));
   model_->look_at(task_.graph());
   seen_ = task_.split().first_validation;
+  before_part_.clear();
 }
 
 void Trainer::start_at(Timestamp t) {
@@ -230,12 +231,20 @@ void Trainer::start_at(Timestamp t) {
 
 void Trainer::advance_to(EventId end) {
   const EvalScope scope(*model_);
-  std::vector<EventId> ids;
-  for (; seen_ < end; ++seen_) ids.push_back(seen_);
-  const EventSet events(task_.log(), std::move(ids));
-  for (std::int64_t begin = 0; begin < events.size(); begin += options_.batch) {
-    model_->observe(events.batch(begin, std::min(begin + options_.batch, events.size())));
-  }
+  const auto observe = [&](EventId last) {
+    std::vector<EventId> ids;
+    for (EventId e = seen_; e < last; ++e) ids.push_back(e);
+    const EventSet events(task_.log(), std::move(ids));
+    model_->observe(events.batch(0, events.size()));
+  };
+  // Whole batches stay; a part of one is undone before the next call, so that the state at any
+  // event does not depend on where there were stops on the way.
+  if (!before_part_.empty()) model_->set_state(before_part_);
+  before_part_.clear();
+  for (; seen_ + options_.batch <= end; seen_ += options_.batch) observe(seen_ + options_.batch);
+  if (seen_ >= end) return;
+  before_part_ = model_->state();
+  observe(end);
 }
 
 Checkpoint Trainer::checkpoint() const {

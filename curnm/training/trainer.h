@@ -108,7 +108,8 @@ class Trainer {
   void restore_best();
   /// The best weights, and the latest state that knows nothing at or after t.
   void start_at(Timestamp t);
-  /// Shows the model what happened up to event `end` of the log, from where it stands.
+  /// Shows the model what happened before event `end` of the log, from where it stands.
+  /// REQUIRES: `end` does not decrease since the last restore.
   void advance_to(EventId end);
 
   Checkpoint checkpoint() const;
@@ -147,6 +148,7 @@ class Trainer {
   double best_metric_ = 0;
   Checkpoint best_;   // weights and state of the best epoch
   EventId seen_ = 0;  // events of the log before this one are known to the restored state
+  std::vector<torch::Tensor> before_part_;  // that state, while part of a batch has been added
 };
 
 }  // namespace curnm

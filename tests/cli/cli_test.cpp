@@ -1,13 +1,12 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "support/cli_fixture.h"
 #include "support/http_server.h"
-#include "support/run_command.h"
 
 // The program as a person meets it: what is typed, what is printed, which exit code.
 
@@ -17,31 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 using testing::CommandResult;
 
-class Cli : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "curnm-cli-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+using testing::contains;
 
-  CommandResult curnm(const std::string& arguments) const {
-    return testing::run_command("cd " + folder_.string() + " && " CURNM_BINARY " " + arguments);
-  }
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-  }
-  std::size_t entries() const {
-    return static_cast<std::size_t>(
-        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
-
-  fs::path folder_;
-};
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+class Cli : public testing::Cli {};
 
 TEST_F(Cli, GenerateThenStatsThenJson) {
   const CommandResult made = curnm("generate --preset drift --events 3000 --nodes 200 --out net");
@@ -161,8 +138,7 @@ TEST_F(Cli, AClosedOrFullOutputIsReported) {
 
 TEST_F(Cli, ADiskThatFillsUpIsReportedAndLeavesNothing) {
   // A limit on the size of files stands in for the disk: blocks of 1 KiB.
-  const CommandResult result = testing::run_command(
-      "cd " + folder_.string() + " && ulimit -f 64 && " CURNM_BINARY " generate --out net");
+  const CommandResult result = shell("ulimit -f 64 && " CURNM_BINARY " generate --out net");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_TRUE(contains(result.err, "cannot write")) << result.err;
   EXPECT_EQ(entries(), 0U);
@@ -177,9 +153,8 @@ TEST_F(Cli, AnImportKilledAtAnyInstantLeavesNothingThatLooksFinished) {
   write("events.csv", table);
   int killed = 0;
   for (int milliseconds = 5; milliseconds <= 125; milliseconds += 15) {
-    const CommandResult result = testing::run_command(
-        "cd " + folder_.string() + " && timeout -s KILL " + std::to_string(milliseconds * 1e-3) +
-        " " CURNM_BINARY " import events.csv --out net --force");
+    const CommandResult result = shell("timeout -s KILL " + std::to_string(milliseconds * 1e-3) +
+                                       " " CURNM_BINARY " import events.csv --out net --force");
     killed += result.exit_code == 0 ? 0 : 1;
     if (fs::exists(folder_ / "net")) {
       EXPECT_EQ(curnm("stats net --json").exit_code, 0) << milliseconds;

@@ -1,0 +1,200 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/cli_fixture.h"
+
+// Training, testing and predicting as a person does it.
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::CommandResult;
+using testing::contains;
+
+class TrainCli : public testing::Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    ASSERT_EQ(curnm("generate --nodes 120 --events 2500 --out net").exit_code, 0);
+  }
+  static std::string train(const std::string& out, int epochs = 3) {
+    return "train net --model jodie --width 16 --time-width 8 --batch 50 --checkpoint-seconds 0 "
+           "--learning-rate 1e-3 --epochs " +
+           std::to_string(epochs) + " --out " + out;
+  }
+  /// result.json without the one figure that is not reproducible.
+  json result(const std::string& run) const {
+    json parsed = json::parse(read(run + "/result.json"));
+    EXPECT_GT(parsed["seconds_per_epoch"].get<double>(), 0);
+    parsed.erase("seconds_per_epoch");
+    return parsed;
+  }
+};
+
+TEST_F(TrainCli, ARunLeavesOptionsMetricsResultAndCheckpoint) {
+  const CommandResult trained = curnm(train("run"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_TRUE(contains(trained.out, "best without learning")) << trained.out;
+  EXPECT_TRUE(contains(trained.err, "epoch   0  validation AP")) << trained.err;
+
+  const json options = json::parse(read("run/options.json"));
+  EXPECT_EQ(options["train"]["model"], "jodie");
+  EXPECT_EQ(options["model"]["width"], 16);
+  EXPECT_EQ(options["data_digest"], json::parse(curnm("stats net --json").out)["digest"]);
+
+  const std::string metrics = read("run/metrics.jsonl");
+  EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 3);
+  const json first = json::parse(metrics.substr(0, metrics.find('\n')));
+  EXPECT_TRUE(first["losses"].contains("positive"));
+  EXPECT_TRUE(first["stages"].contains("backward"));
+
+  const json found = result("run");
+  for (const char* protocol : {"random", "historical", "inductive", "trans", "source_historical"}) {
+    for (const char* figure : {"ap", "ap_global", "auc", "auc_global"}) {
+      EXPECT_GT(found["test"][protocol][figure].get<double>(), 0) << protocol << " " << figure;
+      EXPECT_GT(found["test_new"][protocol][figure].get<double>(), 0) << protocol << " " << figure;
+    }
+  }
+  EXPECT_EQ(found["epochs"], 3);
+  EXPECT_TRUE(found.contains("best_epoch"));
+}
+
+TEST_F(TrainCli, EvaluationRepeatsTheTestToTheBit) {
+  ASSERT_EQ(curnm(train("run")).exit_code, 0);
+  const json once = json::parse(curnm("eval run --json").out);
+  const json twice = json::parse(curnm("eval run --json --dump-scores scores.csv").out);
+  EXPECT_EQ(once, twice);
+  const json tested = result("run");
+  EXPECT_EQ(once["test"], tested["test"]);
+  EXPECT_EQ(once["test_new"], tested["test_new"]);
+
+  const std::string scores = read("scores.csv");
+  EXPECT_TRUE(scores.starts_with("set,protocol,label,src,dst,time,score\n"));
+  const auto rows = static_cast<std::int64_t>(std::count(scores.begin(), scores.end(), '\n')) - 1;
+  EXPECT_EQ(rows, 2 * 5 *
+                      (once["test"]["events"].get<std::int64_t>() +
+                       once["test_new"]["events"].get<std::int64_t>()));
+  const json ranked = json::parse(curnm("eval run --json --mrr 20").out);
+  EXPECT_GT(ranked["test"]["mrr"].get<double>(), 1.0 / 21);
+}
+
+// Killed at any instant, at any number of attempts: the result is that of a run that was left
+// alone.
+TEST_F(TrainCli, KilledAndResumedGivesTheSameResult) {
+  ASSERT_EQ(curnm(train("alone", 12)).exit_code, 0);
+  int kills = 0;
+  CommandResult last{.exit_code = 1};
+  // Longer and longer, so that it ends on a busy machine too.
+  for (double seconds = 0.25; last.exit_code != 0 && seconds < 60; seconds *= 1.2) {
+    EXPECT_FALSE(fs::exists(folder_ / "killed/result.json"));
+    const bool started = fs::exists(folder_ / "killed");
+    last = shell("timeout -s KILL " + std::to_string(seconds) + " " CURNM_BINARY " " +
+                 (started ? "train --resume killed" : train("killed", 12)));
+    kills += last.exit_code == 0 ? 0 : 1;
+  }
+  ASSERT_EQ(last.exit_code, 0) << last.err;
+  EXPECT_GT(kills, 0) << "the run was too short to be killed";
+  EXPECT_EQ(result("killed"), result("alone"));
+}
+
+TEST_F(TrainCli, AnInterruptSavesAndSaysHowToGoOn) {
+  ASSERT_EQ(curnm(train("alone", 12)).exit_code, 0);
+  const CommandResult stopped =
+      shell("timeout -s INT 0.5 " CURNM_BINARY " " + train("run", 12) + "; test $? -eq 124");
+  if (fs::exists(folder_ / "run/result.json")) GTEST_SKIP() << "finished before the interrupt";
+  EXPECT_TRUE(contains(stopped.err, "curnm train --resume run")) << stopped.err;
+  ASSERT_EQ(curnm("train --resume run").exit_code, 0);
+  EXPECT_EQ(result("run"), result("alone"));
+}
+
+TEST_F(TrainCli, SignalsHaveTheirExitCodes) {
+  for (const auto& [signal, code] : {std::pair{"INT", 130}, std::pair{"TERM", 143}}) {
+    const std::string run = std::string("run") + signal;
+    const CommandResult stopped =
+        shell("timeout --preserve-status -s " + std::string(signal) + " 0.6 " CURNM_BINARY " " +
+              train(run, 100000) + " --patience 100000");
+    EXPECT_EQ(stopped.exit_code, code) << stopped.err;
+  }
+}
+
+TEST_F(TrainCli, AnExistingRunIsNotOverwritten) {
+  ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
+  const std::string before = read("run/result.json");
+  const CommandResult again = curnm(train("run", 1));
+  EXPECT_EQ(again.exit_code, 1);
+  EXPECT_TRUE(contains(again.err, "exists already")) << again.err;
+  EXPECT_EQ(read("run/result.json"), before);
+}
+
+TEST_F(TrainCli, ADiskThatFillsUpKeepsTheLastCheckpoint) {
+  ASSERT_EQ(curnm(train("run", 2)).exit_code, 0);
+  const std::string before = read("run/checkpoint");
+  fs::remove(folder_ / "run/result.json");
+  // Blocks of 1 KiB: less than a checkpoint needs.
+  const CommandResult full = shell("ulimit -f 64 && " CURNM_BINARY " train --resume run");
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_TRUE(contains(full.err, "cannot write")) << full.err;
+  EXPECT_EQ(read("run/checkpoint"), before);
+  EXPECT_EQ(curnm("train --resume run").exit_code, 0);
+}
+
+TEST_F(TrainCli, PredictRanksDestinationsAndScoresPairs) {
+  ASSERT_EQ(curnm(train("run")).exit_code, 0);
+  const CommandResult top = curnm("predict run --src 3 --time 2592000 --topk 4");
+  ASSERT_EQ(top.exit_code, 0) << top.err;
+  EXPECT_TRUE(top.out.starts_with("src,dst,time,probability\n3,")) << top.out;
+  EXPECT_EQ(std::count(top.out.begin(), top.out.end(), '\n'), 5);
+
+  const json ranked = json::parse(curnm("predict run --src 3 --time 2592000 --topk 4 --json").out);
+  ASSERT_EQ(ranked.size(), 4U);
+  EXPECT_GE(ranked[0]["probability"], ranked[3]["probability"]);
+  // The same questions as pairs, in another order and amid others, get the same answers.
+  write("pairs.csv", "src,dst,time\n" + ranked[2]["src"].get<std::string>() + "," +
+                         ranked[2]["dst"].get<std::string>() + ",2592000\n3,100,2000000\n");
+  const json pairs = json::parse(curnm("predict run --pairs pairs.csv --json").out);
+  ASSERT_EQ(pairs.size(), 2U);
+  EXPECT_NEAR(pairs[0]["probability"].get<double>(), ranked[2]["probability"].get<double>(), 1e-5);
+}
+
+TEST_F(TrainCli, MistakesAreExplained) {
+  const auto expect = [&](const std::string& arguments, int code, const std::string& part) {
+    const CommandResult result = curnm(arguments);
+    EXPECT_EQ(result.exit_code, code) << arguments;
+    EXPECT_TRUE(contains(result.err, part)) << arguments << "\n" << result.err;
+  };
+  expect("train net --model tng --out r", 2, "did you mean 'tgn'?");
+  expect("train net --miner randon --out r", 2, "did you mean 'random'?");
+  expect("train net --batch 0 --out r", 2, "--batch 0 is out of range");
+  expect("train net --neighbors 0 --out r", 2, "--neighbors 0 is out of range");
+  expect("train net --heads 5 --out r", 2, "--heads 5 does not divide --width 172");
+  expect("train net --ties loose --out r", 2, "stream, strict");
+  expect("train net --device gpu --out r", 2, "--device gpu");
+  expect("train --out r", 2, "either DATA or --resume");
+  expect("train --resume nowhere", 1, "is not a run");
+  expect("eval nowhere", 1, "is not a run");
+  expect("eval net --model recency-scr", 2, "did you mean 'recency-src'?");
+  expect("predict net --src 1", 2, "either --src and --time");
+  write("tiny.csv", "src,dst,time\n1,2,1\n1,3,2\n");
+  expect("train tiny.csv --out r", 1, "too small to split");
+  EXPECT_FALSE(fs::exists(folder_ / "r"));
+  ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
+  expect("predict run --src nobody --time 5", 1, "node 'nobody' is not in the network");
+}
+
+TEST_F(TrainCli, ListAndDoctorAnswer) {
+  const CommandResult list = curnm("list");
+  EXPECT_EQ(list.exit_code, 0);
+  for (const char* name :
+       {"tgn", "jodie", "dysat", "random", "edgebank", "recency-src-dst", "trans"}) {
+    EXPECT_TRUE(contains(list.out, name)) << name;
+  }
+  const CommandResult doctor = curnm("doctor");
+  EXPECT_EQ(doctor.exit_code, 0);
+  EXPECT_TRUE(contains(doctor.out, "GF/s")) << doctor.out;
+}
+
+}  // namespace
+}  // namespace curnm

@@ -1,0 +1,196 @@
+#include "curnm/training/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "curnm/data/synthetic.h"
+#include "curnm/evaluation/baselines.h"
+#include "curnm/training/run.h"
+#include "support/errors.h"
+#include "support/temporary_folder.h"
+
+namespace curnm {
+namespace {
+
+using testing::fails;
+using testing::TemporaryFolder;
+
+Dataset small_network(std::uint64_t seed = 0) {
+  return generate({.nodes = 60, .events = 1500, .communities = 4, .seed = seed}, "small");
+}
+
+constexpr ModelOptions kSmall{.width = 16, .time_width = 8, .neighbors = 4};
+
+TrainOptions quick(std::string_view model, std::int64_t epochs = 3) {
+  return {.model = std::string(model), .epochs = epochs, .batch = 50, .learning_rate = 1e-3};
+}
+
+/// Asks to stop after a number of batches.
+class StopAfter final : public TrainObserver {
+ public:
+  explicit StopAfter(std::int64_t batches) : left_(batches) {}
+  void on_batch(std::int64_t, std::int64_t, std::int64_t) override { --left_; }
+  bool stop_requested() override { return left_ <= 0; }
+
+ private:
+  std::int64_t left_;
+};
+
+class EveryModel : public ::testing::TestWithParam<std::string_view> {};
+
+std::vector<std::string_view> model_names() {
+  std::vector<std::string_view> names;
+  for (const ModelEntry& entry : models()) names.push_back(entry.name);
+  return names;
+}
+
+// Stopped at any batch, saved, loaded and continued: the same test figures to the bit.
+TEST_P(EveryModel, ResumesToTheSameBits) {
+  const LinkTask task(small_network());
+  TrainObserver nobody;
+  Trainer whole(task, quick(GetParam()), kSmall);
+  ASSERT_EQ(whole.run(nobody), TrainOutcome::kFinished);
+  const auto expected = test_run(whole, /*mrr_negatives=*/5);
+
+  const TemporaryFolder folder;
+  for (const std::int64_t batches : {1, 13, 30, 50}) {
+    Trainer first(task, quick(GetParam()), kSmall);
+    StopAfter stop(batches);
+    ASSERT_EQ(first.run(stop), TrainOutcome::kInterrupted) << batches;
+    save_checkpoint(first.checkpoint(), folder / "checkpoint");
+
+    Trainer second(task, quick(GetParam()), kSmall);
+    second.resume(load_checkpoint(folder / "checkpoint"));
+    ASSERT_EQ(second.run(nobody), TrainOutcome::kFinished);
+    EXPECT_EQ(test_run(second, 5), expected) << "stopped after " << batches << " batches";
+    ASSERT_EQ(second.records().size(), whole.records().size());
+    for (std::size_t e = 0; e < whole.records().size(); ++e) {
+      EXPECT_EQ(second.records()[e].losses, whole.records()[e].losses) << e;
+    }
+  }
+}
+
+TEST_P(EveryModel, TestingTwiceGivesTheSameBits) {
+  const LinkTask task(small_network());
+  TrainObserver nobody;
+  Trainer trainer(task, quick(GetParam(), 1), kSmall);
+  trainer.run(nobody);
+  const auto once = test_run(trainer, 5);
+  EXPECT_EQ(test_run(trainer, 5), once);
+}
+
+// A network whose destinations follow the preferences of their sources: popularity knows nothing of
+// a source, a model must do better by a clear margin.
+TEST_P(EveryModel, LearnsWhatPopularityCannotKnow) {
+  SyntheticOptions drift = synthetic_presets().front().options;
+  drift.nodes = 300;
+  drift.events = 6000;
+  const LinkTask task(generate(drift, "drift"));
+  TrainObserver nobody;
+  Trainer trainer(task, quick(GetParam(), 8), {.width = 32, .time_width = 16, .neighbors = 8});
+  trainer.run(nobody);
+  const double learned = test_run(trainer, 0)["test"]["random"]["ap"];
+  const double popular = test_baseline(task, "popularity", 50, 0)["test"]["random"]["ap"];
+  EXPECT_GT(learned, popular + 0.05);
+}
+
+/// The same times and sources with destinations drawn at random: there is nothing to learn.
+TEST_P(EveryModel, LearnsNothingWhereThereIsNothing) {
+  Dataset network = small_network();
+  Rng rng(1, Stream::kTest);
+  std::vector<NodeId> dst(network.events.dst.begin(), network.events.dst.end());
+  std::vector<NodeId> distinct = dst;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  for (NodeId& v : dst) v = distinct[rng.below(distinct.size())];
+  network.events.dst = std::move(dst);
+  const LinkTask task(std::move(network));
+  TrainObserver nobody;
+  Trainer trainer(task, quick(GetParam(), 4), kSmall);
+  trainer.run(nobody);
+  // 225 test events: the AP of noise has a standard deviation of about 0.03.
+  EXPECT_NEAR(test_run(trainer, 0)["test"]["random"]["ap"].get<double>(), 0.5, 0.1);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryModel, ::testing::ValuesIn(model_names()),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(TrainerTest, BatchesCoverTheTrainingEventsOnceWithShiftedBoundaries) {
+  const LinkTask task(small_network());
+  class Count final : public TrainObserver {
+   public:
+    void on_batch(std::int64_t epoch, std::int64_t done, std::int64_t of) override {
+      if (done == of) batches_.push_back({epoch, of});
+    }
+    std::vector<std::pair<std::int64_t, std::int64_t>> batches_;
+  };
+  Count count;
+  Trainer trainer(task, quick("jodie", 4), kSmall);
+  trainer.run(count);
+  ASSERT_EQ(count.batches_.size(), 4U);
+  const std::int64_t full = task.train().size() / 50;
+  for (const auto& [epoch, of] : count.batches_) {
+    EXPECT_GE(of, full) << epoch;
+    EXPECT_LE(of, full + 2) << epoch;
+  }
+}
+
+TEST(TrainerTest, StopsEarlyAndKeepsTheBest) {
+  const LinkTask task(small_network());
+  TrainOptions options = quick("jodie", 100);
+  options.patience = 2;
+  options.tolerance = 1;  // nothing ever doubles: the first epoch stays the best
+  TrainObserver nobody;
+  Trainer trainer(task, options, kSmall);
+  EXPECT_EQ(trainer.run(nobody), TrainOutcome::kStoppedEarly);
+  EXPECT_EQ(trainer.best_epoch(), 0);
+  EXPECT_EQ(trainer.records().size(), 3U);
+}
+
+TEST(TrainerTest, ALossThatIsNoNumberStopsTheRunWithAdvice) {
+  Dataset network = small_network();
+  network.edge_features = {
+      std::vector<float>(static_cast<std::size_t>(network.events.size()), 1e30F), 1};
+  const LinkTask task(std::move(network));
+  TrainObserver nobody;
+  TrainOptions options = quick("tgn");
+  options.learning_rate = 10;
+  Trainer trainer(task, options, kSmall);
+  EXPECT_TRUE(fails([&] { trainer.run(nobody); }, {"the loss became", "--learning-rate"}));
+}
+
+TEST(CheckpointTest, DamageIsFound) {
+  const LinkTask task(small_network());
+  Trainer trainer(task, quick("jodie", 1), kSmall);
+  const TemporaryFolder folder;
+  save_checkpoint(trainer.checkpoint(), folder / "checkpoint");
+  std::ifstream in(folder / "checkpoint", std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(in), {});
+  for (std::size_t at : {std::size_t{0}, std::size_t{30}, bytes.size() / 2, bytes.size() - 1}) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ 4);
+    EXPECT_TRUE(fails([&] { load_checkpoint(folder.write("flipped", flipped)); }, {"flipped"}))
+        << at;
+    EXPECT_TRUE(fails([&] { load_checkpoint(folder.write("cut", bytes.substr(0, at))); }, {"cut"}))
+        << at;
+  }
+}
+
+TEST(CheckpointTest, OfAnotherDataSetIsRefused) {
+  const LinkTask task(small_network(0));
+  const LinkTask other(small_network(1));
+  Trainer trainer(task, quick("jodie", 1), kSmall);
+  Trainer stranger(other, quick("jodie", 1), kSmall);
+  EXPECT_TRUE(fails([&] { stranger.resume(trainer.checkpoint()); }, {"another data set"}));
+}
+
+TEST(CheckpointTest, OfAnotherModelIsRefused) {
+  const LinkTask task(small_network());
+  Trainer trainer(task, quick("jodie", 1), kSmall);
+  Trainer wider(task, quick("jodie", 1), {.width = 20, .time_width = 8});
+  EXPECT_TRUE(fails([&] { wider.resume(trainer.checkpoint()); }, {"does not fit the model"}));
+}
+
+}  // namespace
+}  // namespace curnm
