@@ -77,10 +77,17 @@ Dataset read_download(const fs::path& file, std::string_view format) {
   return read_table(find_table(scratch.staging()), format);
 }
 
-void check_counts(const CatalogEntry& entry, const EventLog& log) {
-  if (log.size() == entry.events && log.num_nodes == entry.nodes) return;
-  throw BadDownload(fmt::format("it has {} events and {} nodes, published are {} and {}",
-                                log.size(), log.num_nodes, entry.events, entry.nodes));
+/// Events must agree. Publications often count nodes by the largest id, so there may be fewer.
+void check_counts(const CatalogEntry& entry, Dataset& dataset) {
+  const EventLog& log = dataset.events;
+  if (log.size() != entry.events || log.num_nodes > entry.nodes) {
+    throw BadDownload(fmt::format("it has {} events and {} nodes, published are {} and {}",
+                                  log.size(), log.num_nodes, entry.events, entry.nodes));
+  }
+  if (log.num_nodes < entry.nodes) {
+    dataset.notes.push_back(
+        fmt::format("{} of the {} published nodes have events", log.num_nodes, entry.nodes));
+  }
 }
 
 }  // namespace
@@ -92,7 +99,7 @@ Dataset fetch_network(const CatalogEntry& entry, const FetchOptions& options) {
   if (!is_downloaded(address, file)) download(address, file, options.download);
   try {
     Dataset dataset = read_download(file, entry.format);
-    check_counts(entry, dataset.events);
+    check_counts(entry, dataset);
     dataset.name = entry.name;
     dataset.source = address.url;
     return dataset;

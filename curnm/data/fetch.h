@@ -20,8 +20,9 @@ struct FetchOptions {
 /// Downloads a network of the catalogue, or takes it from the cache, and reads it. Its name becomes
 /// the catalogue's, its source the address.
 ///
-/// Throws Error as `download` does, and when the file is no network or has other counts of events
-/// and nodes than published; then the download is removed, so that the next call starts over.
+/// Throws Error as `download` does, and when the file is no network or has other counts than
+/// published (fewer nodes are noted only); then the download is removed, so that the next call
+/// starts over.
 Dataset fetch_network(const CatalogEntry& entry, const FetchOptions& options);
 
 }  // namespace curnm

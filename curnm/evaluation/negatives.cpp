@@ -27,6 +27,15 @@ std::vector<NodeId> distinct(std::vector<NodeId> nodes) {
 
 std::span<const ProtocolEntry> protocols() { return kProtocols; }
 
+std::span<const std::string_view> protocol_names() {
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, kProtocols.size()> names;
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = kProtocols[i].name;
+    return names;
+  }();
+  return kNames;
+}
+
 /// One batch of positives while its negatives are being drawn. Rows fill up from `filled`.
 struct NegativeSampler::Batch {
   std::span<const NodeId> src;

@@ -36,6 +36,7 @@ struct ProtocolEntry {
   Protocol protocol;
 };
 std::span<const ProtocolEntry> protocols();
+std::span<const std::string_view> protocol_names();
 
 /// Negatives aligned with the positives: row i belongs to positive i.
 struct Negatives {

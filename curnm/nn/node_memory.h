@@ -33,7 +33,7 @@ struct MemoryOptions {
 /// The distinct states that a batch needs: a node, with or without its pending mail.
 class StateRows {
  public:
-  StateRows(NodeId num_nodes);
+  explicit StateRows(NodeId num_nodes);
 
   /// The row of that state, a new one at the first call.
   std::int64_t row(NodeId node, bool with_mail);

@@ -17,9 +17,6 @@
 
 namespace curnm {
 
-inline constexpr std::array<std::string_view, 5> kProtocolNames = {
-    "random", "historical", "inductive", "trans", "source_historical"};
-
 struct TrainOptions {
   std::string model = "tgn";
   std::string miner = "random";
@@ -56,7 +53,7 @@ struct TrainOptions {
         tolerance);
     visit(Field{.name = "select-on",
                 .help = "protocol whose validation AP decides",
-                .choices = kProtocolNames},
+                .choices = protocol_names()},
           select_on);
     visit(Field{.name = "seed", .help = "of all draws", .min = 0}, seed);
     visit(Field{.name = "device", .help = "cpu, cuda, cuda:1, ..."}, device);
