@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/print.h"
 #include "cli/results.h"
 #include "curnm/base/names.h"
@@ -21,10 +22,8 @@ struct EvalFlags {
   std::string protocol;
   std::string dump;
   std::int64_t mrr = 0;
-  std::int64_t batch = 200;
   std::int64_t threads = 0;
-  std::string collisions = "source";
-  std::uint64_t seed = 0;
+  TaskOptions task;
   bool json = false;
 };
 
@@ -64,33 +63,30 @@ class ScoreDump {
   std::ofstream file_;
 };
 
-TaskOptions task_options(const EvalFlags& flags) {
-  struct Rule {
-    std::string_view name;
-    Collisions rule;
-  };
-  constexpr std::array<Rule, 3> kRules = {{{"allowed", Collisions::kAllowed},
-                                           {"source", Collisions::kNotOfSource},
-                                           {"nowhere", Collisions::kNowhere}}};
-  return {.negatives = {.seed = flags.seed,
-                        .batch_size = flags.batch,
-                        .collisions = find_entry("value of --collisions",
-                                                 std::span<const Rule>(kRules), flags.collisions)
-                                          .rule}};
+/// What the run says, except where the command line says otherwise.
+TaskOptions merged(const TaskOptions& of_run, const TaskOptions& given, const CLI::App& command) {
+  ordered_json fields = to_json(of_run);
+  const ordered_json asked = to_json(given);
+  for (const auto& [name, value] : asked.items()) {
+    if (command.count("--" + name) > 0) fields[name] = value;
+  }
+  TaskOptions options;
+  from_json(fields, options);
+  return options;
 }
 
 void check_protocol(const EvalFlags& flags) {
   if (!flags.protocol.empty()) find_entry("protocol", protocols(), flags.protocol);
 }
 
-void run_eval(const EvalFlags& flags) {
+void run_eval(const EvalFlags& flags, const CLI::App& command) {
   check_protocol(flags);
   set_threads(flags.threads);
   const bool is_run = flags.model.empty();
   RunSpec spec{.data = flags.target};
   if (is_run) spec = read_run(flags.target);
   Dataset dataset = open_dataset(spec.data);
-  const LinkTask task(std::move(dataset), task_options(flags));
+  const LinkTask task(std::move(dataset), merged(spec.task, flags.task, command));
   ScoreSink sink;
   std::shared_ptr<ScoreDump> dump;
   if (!flags.dump.empty()) {
@@ -103,9 +99,9 @@ void run_eval(const EvalFlags& flags) {
     trainer.resume(load_checkpoint(fs::path(flags.target) / "checkpoint"));
     result = test_run(trainer, flags.mrr, sink);
   } else {
-    result = test_baseline(task, flags.model, flags.batch, flags.mrr, sink);
+    result = test_baseline(task, flags.model, flags.mrr, sink);
   }
-  result["best_baseline"] = best_baselines(task, flags.batch);
+  result["best_baseline"] = best_baselines(task);
   if (flags.json) {
     fmt::print("{}\n", result.dump(2));
   } else {
@@ -127,18 +123,11 @@ void add_eval(CLI::App& app) {
   command
       ->add_option("--mrr", flags->mrr, "also the mean reciprocal rank among this many negatives")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000}));
-  command->add_option("--batch", flags->batch, "events per batch of the batch-mean figures")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}))
-      ->capture_default_str();
-  command->add_option("--seed", flags->seed, "of the negatives")->capture_default_str();
-  command
-      ->add_option("--collisions", flags->collisions,
-                   "may a negative be an event at its time: allowed|source|nowhere")
-      ->capture_default_str();
+  add_fields(*command, flags->task);
   command->add_option("--dump-scores", flags->dump, "file for one row per scored pair (csv)");
   command->add_option("--threads", flags->threads, "0: all cores");
   command->add_flag("--json", flags->json, "one JSON document");
-  command->callback([flags] { run_eval(*flags); });
+  command->callback([flags, command] { run_eval(*flags, *command); });
 }
 
 }  // namespace curnm::cli

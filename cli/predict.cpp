@@ -125,7 +125,7 @@ void print_answers(const std::vector<Question>& answers, const IdMap& ids, bool 
 void run_predict(const PredictFlags& flags) {
   set_threads(flags.threads);
   const RunSpec spec = read_run(flags.run);
-  const LinkTask task(open_dataset(spec.data));
+  const LinkTask task(open_dataset(spec.data), spec.task);
   Trainer trainer(task, spec.train, spec.model);
   trainer.resume(load_checkpoint(fs::path(flags.run) / "checkpoint"));
   const Names names(task);

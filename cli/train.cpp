@@ -97,15 +97,15 @@ void print_setup(const RunSpec& spec, const LinkTask& task, const std::string& f
              spec.train.model, task.dataset().name, grouped(task.train().size()),
              grouped(task.validation().positives.size()), grouped(task.test().positives.size()),
              grouped(task.new_test() == nullptr ? 0 : task.new_test()->positives.size()));
-  fmt::print(stderr, "{} {}\nrun folder {}\n", to_json(spec.train).dump(),
-             to_json(spec.model).dump(), folder);
+  fmt::print(stderr, "{} {} {}\nrun folder {}\n", to_json(spec.train).dump(),
+             to_json(spec.model).dump(), to_json(spec.task).dump(), folder);
 }
 
 ordered_json finish(Trainer& trainer, const fs::path& folder) {
   double seconds = 0;
   for (const EpochRecord& record : trainer.records()) seconds += record.seconds;
   ordered_json result = test_run(trainer, /*mrr_negatives=*/0);
-  result["best_baseline"] = best_baselines(trainer.task(), trainer.options().batch);
+  result["best_baseline"] = best_baselines(trainer.task());
   result["epochs"] = trainer.records().size();
   result["best_epoch"] = trainer.best_epoch();
   result["seconds_per_epoch"] = seconds / static_cast<double>(trainer.records().size());
@@ -114,13 +114,14 @@ ordered_json finish(Trainer& trainer, const fs::path& folder) {
 }
 
 int run_train(const TrainFlags& flags) {
+  const SignalWatch watch;
   const bool resuming = !flags.resume.empty();
   const std::string folder = resuming ? flags.resume : flags.out;
   set_threads(flags.threads);
   RunSpec spec = resuming ? read_run(folder) : flags.spec;
   Dataset dataset = open_dataset(spec.data);
   print_notes(dataset);
-  const LinkTask task(std::move(dataset));
+  const LinkTask task(std::move(dataset), spec.task);
   Trainer trainer(task, spec.train, spec.model);
   if (!resuming) create_run(folder, spec, task.dataset().digest());
   if (resuming && fs::exists(fs::path(folder) / "checkpoint")) {
@@ -128,9 +129,14 @@ int run_train(const TrainFlags& flags) {
   }
   print_setup(spec, task, folder);
 
-  const SignalWatch watch;
   RunObserver observer(trainer, folder, flags.checkpoint_seconds);
-  const TrainOutcome outcome = trainer.run(observer);
+  TrainOutcome outcome = TrainOutcome::kInterrupted;
+  try {
+    outcome = trainer.run(observer);
+  } catch (const Error&) {
+    observer.save();  // the batch that failed was not applied: this is the last good state
+    throw;
+  }
   observer.save();
   if (outcome == TrainOutcome::kInterrupted) {
     fmt::print(stderr, "\nstopped; continue with: curnm train --resume {}\n", folder);
@@ -158,6 +164,7 @@ void add_train(CLI::App& app, int& exit_code) {
   command->add_option("--resume", flags->resume, "folder of a run to continue");
   add_fields(*command, flags->spec.train);
   add_fields(*command, flags->spec.model);
+  add_fields(*command, flags->spec.task);
   command->add_option("--threads", flags->threads, "0: all cores");
   command
       ->add_option("--checkpoint-seconds", flags->checkpoint_seconds,

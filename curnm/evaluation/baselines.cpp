@@ -103,9 +103,4 @@ std::unique_ptr<Scorer> make_baseline(std::string_view name, const LinkTask& tas
   return find_entry("baseline", baselines(), name).make(task);
 }
 
-bool is_baseline(std::string_view name) {
-  return std::any_of(kBaselines.begin(), kBaselines.end(),
-                     [&](const BaselineEntry& entry) { return entry.name == name; });
-}
-
 }  // namespace curnm

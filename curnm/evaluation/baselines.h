@@ -20,6 +20,5 @@ std::span<const BaselineEntry> baselines();
 
 /// Throws UsageError for an unknown name. REQUIRES: the task outlives the scorer.
 std::unique_ptr<Scorer> make_baseline(std::string_view name, const LinkTask& task);
-bool is_baseline(std::string_view name);
 
 }  // namespace curnm

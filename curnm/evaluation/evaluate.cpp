@@ -54,11 +54,11 @@ std::vector<ProtocolScores> score_protocols(Scorer& scorer, const EvaluationSet&
 }
 
 double mean_reciprocal_rank(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
-                            std::int64_t negatives, std::int64_t batch_size) {
+                            std::int64_t negatives) {
   const std::vector<NodeId>& destinations = task.train_destinations();
   DrawScratch scratch;
   double sum = 0;
-  replay(scorer, set.positives, batch_size,
+  replay(scorer, set.positives, task.evaluation_batch(),
          [&](const EventBatch& batch, std::int64_t begin, std::int64_t) {
            std::vector<NodeId> src;
            std::vector<NodeId> dst;
@@ -67,7 +67,7 @@ double mean_reciprocal_rank(Scorer& scorer, const EvaluationSet& set, const Link
            for (std::size_t i = 0; i < batch.src.size(); ++i) {
              starts.push_back(dst.size());
              dst.push_back(batch.dst[i]);
-             Rng rng(task.options().negatives.seed, Stream::kRanking, 0,
+             Rng rng(task.options().negative_seed, Stream::kRanking, 0,
                      static_cast<std::uint64_t>(begin) + i);
              draw_distinct(
                  0, static_cast<std::int64_t>(destinations.size()), negatives, rng, scratch,

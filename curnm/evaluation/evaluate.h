@@ -28,6 +28,6 @@ std::vector<ProtocolScores> score_protocols(Scorer& scorer, const EvaluationSet&
 /// The mean reciprocal rank of each positive among `negatives` random destinations that are not
 /// partners of its source at its time.
 double mean_reciprocal_rank(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
-                            std::int64_t negatives, std::int64_t batch_size);
+                            std::int64_t negatives);
 
 }  // namespace curnm

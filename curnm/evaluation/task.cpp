@@ -15,6 +15,28 @@ std::vector<NodeId> destinations_of(const EventLog& log) {
   return nodes;
 }
 
+Split make_split(const Dataset& dataset, TaskOptions& options) {
+  check_ranges(options);
+  if (options.split == "roll") {
+    if (dataset.roll.empty()) {
+      throw UsageError(fmt::format("--split roll: {} has no split of its own", dataset.name));
+    }
+    return split_by_roll(dataset.events, dataset.roll);
+  }
+  return split_by_time(
+      dataset.events,
+      {.boundary = options.boundary == "later" ? Boundary::kLater : Boundary::kEarlier,
+       .hidden_share = options.hidden_share});
+}
+
+NegativeOptions negative_options(const TaskOptions& options) {
+  return {.seed = options.negative_seed,
+          .batch_size = options.evaluation_batch,
+          .collisions = options.collisions == "allowed"  ? Collisions::kAllowed
+                        : options.collisions == "source" ? Collisions::kNotOfSource
+                                                         : Collisions::kNowhere};
+}
+
 }  // namespace
 
 EventSet::EventSet(const EventLog& whole, std::vector<EventId> ids)
@@ -28,7 +50,7 @@ EventBatch EventSet::batch(std::int64_t begin, std::int64_t end) const {
 LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
     : dataset_(std::move(dataset)),
       options_(options),
-      split_(split_by_time(log(), options.split)),
+      split_(make_split(dataset_, options_)),
       train_(log(), split_.train),
       train_graph_(log(), std::span<const EventId>(split_.train)),
       graph_(log()),
@@ -59,7 +81,8 @@ std::unique_ptr<EvaluationSet> LinkTask::make_set(const std::vector<EventId>& id
   auto set = std::make_unique<EvaluationSet>(EvaluationSet{EventSet(log(), ids), {}});
   const NegativeSampler sampler({&pairs_, &partners_, universe}, observed_until);
   for (const ProtocolEntry& entry : protocols()) {
-    set->negatives.push_back(sampler.draw(set->positives.log, entry.protocol, options_.negatives));
+    set->negatives.push_back(
+        sampler.draw(set->positives.log, entry.protocol, negative_options(options_)));
   }
   return set;
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "curnm/base/options.h"
 #include "curnm/data/dataset.h"
 #include "curnm/evaluation/negatives.h"
 #include "curnm/graph/split.h"
@@ -30,9 +31,48 @@ struct EvaluationSet {
   std::vector<Negatives> negatives;  // by protocol, in the order of protocols()
 };
 
+inline constexpr std::array<std::string_view, 2> kSplitChoices = {"time", "roll"};
+inline constexpr std::array<std::string_view, 2> kBoundaryChoices = {"later", "earlier"};
+inline constexpr std::array<std::string_view, 3> kCollisionChoices = {"allowed", "source",
+                                                                      "nowhere"};
+
+/// How a network becomes a task; part of a run's record.
 struct TaskOptions {
-  SplitOptions split;
-  NegativeOptions negatives;
+  std::string split = "time";
+  std::string boundary = "later";
+  double hidden_share = 0.10;
+  std::int64_t evaluation_batch = 200;
+  std::uint64_t negative_seed = 0;
+  std::string collisions = "source";
+
+  template <class Visitor>
+  void fields(Visitor&& visit) {
+    visit(Field{.name = "split",
+                .help = "time (70/15/15) or roll (the network's own, TGL's ext_roll)",
+                .choices = kSplitChoices},
+          split);
+    visit(Field{.name = "boundary",
+                .help = "events at a cut belong to the later (paper) or earlier part (DyGLib)",
+                .choices = kBoundaryChoices},
+          boundary);
+    visit(Field{.name = "hidden-share",
+                .help = "share of nodes hidden from training",
+                .min = 0,
+                .max = 0.9},
+          hidden_share);
+    visit(Field{.name = "evaluation-batch",
+                .help = "events per batch of the batch-mean figures",
+                .min = 1,
+                .max = 1e6},
+          evaluation_batch);
+    visit(Field{.name = "negative-seed", .help = "of the evaluation negatives", .min = 0},
+          negative_seed);
+    visit(Field{.name = "collisions",
+                .help = "may a negative be an event at its time: allowed (as published), source "
+                        "(not where the source is kept), nowhere",
+                .choices = kCollisionChoices},
+          collisions);
+  }
 };
 
 /// Link prediction on one network: the split, the indices over what may be known, and the
@@ -42,7 +82,7 @@ struct TaskOptions {
 /// whole network, strictly before the time of each question.
 class LinkTask {
  public:
-  /// Throws Error when the network is too small to split.
+  /// Throws UsageError for impossible options, Error when the network is too small to split.
   explicit LinkTask(Dataset dataset, const TaskOptions& options = {});
 
   const Dataset& dataset() const { return dataset_; }
@@ -64,6 +104,9 @@ class LinkTask {
   const History& partners() const { return partners_; }
   const std::vector<NodeId>& train_destinations() const { return train_destinations_; }
   const TaskOptions& options() const { return options_; }
+  /// Events per batch of an evaluation: what the batch-mean figures average over, and the step in
+  /// which a model observes what it is tested on.
+  std::int64_t evaluation_batch() const { return options_.evaluation_batch; }
 
  private:
   std::unique_ptr<EvaluationSet> make_set(const std::vector<EventId>& ids, const History* universe,

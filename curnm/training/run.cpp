@@ -20,8 +20,7 @@ const std::vector<Protocol>& all_protocols() {
 
 /// Tests a scorer on the test and the new-node test events. `start` brings it to the end of
 /// validation.
-ordered_json test_scorer(const LinkTask& task, std::int64_t batch_size, std::int64_t mrr_negatives,
-                         const ScoreSink& sink,
+ordered_json test_scorer(const LinkTask& task, std::int64_t mrr_negatives, const ScoreSink& sink,
                          const std::function<std::unique_ptr<Scorer>()>& start) {
   ordered_json result;
   const auto test = [&](const char* name, const EvaluationSet* set) {
@@ -30,12 +29,12 @@ ordered_json test_scorer(const LinkTask& task, std::int64_t batch_size, std::int
       return;
     }
     const std::vector<ProtocolScores> scores =
-        score_protocols(*start(), *set, all_protocols(), batch_size);
+        score_protocols(*start(), *set, all_protocols(), task.evaluation_batch());
     if (sink) sink(name, *set, scores);
-    result[name] = protocol_metrics(scores, batch_size);
+    result[name] = protocol_metrics(scores, task.evaluation_batch());
     result[name]["events"] = set->positives.size();
     if (mrr_negatives > 0) {
-      result[name]["mrr"] = mean_reciprocal_rank(*start(), *set, task, mrr_negatives, batch_size);
+      result[name]["mrr"] = mean_reciprocal_rank(*start(), *set, task, mrr_negatives);
     }
   };
   test("test", &task.test());
@@ -47,11 +46,9 @@ ordered_json test_scorer(const LinkTask& task, std::int64_t batch_size, std::int
 
 void create_run(const fs::path& folder, const RunSpec& spec, const std::string& data_digest) {
   AtomicFolder output(folder, /*replace=*/false);
-  const ordered_json options = {{"version", CURNM_VERSION},
-                                {"data", spec.data},
-                                {"data_digest", data_digest},
-                                {"train", to_json(spec.train)},
-                                {"model", to_json(spec.model)}};
+  const ordered_json options = {{"version", CURNM_VERSION},     {"data", spec.data},
+                                {"data_digest", data_digest},   {"train", to_json(spec.train)},
+                                {"model", to_json(spec.model)}, {"task", to_json(spec.task)}};
   write_file(output.staging() / "options.json", options.dump(2) + "\n");
   output.commit();
 }
@@ -64,6 +61,7 @@ RunSpec read_run(const fs::path& folder) {
     RunSpec spec{.data = options.at("data")};
     from_json(options.at("train"), spec.train);
     from_json(options.at("model"), spec.model);
+    from_json(options.at("task"), spec.task);
     return spec;
   } catch (const nlohmann::json::exception& error) {
     fail("{} is damaged: {}", file.string(), error.what());
@@ -93,19 +91,19 @@ ordered_json test_run(Trainer& trainer, std::int64_t mrr_negatives, const ScoreS
   trainer.restore_best();
   trainer.advance_to(trainer.task().split().first_test);
   const std::vector<torch::Tensor> validation_end = trainer.model().state();
-  return test_scorer(trainer.task(), trainer.options().batch, mrr_negatives, sink, [&] {
+  return test_scorer(trainer.task(), mrr_negatives, sink, [&] {
     trainer.model().set_state(validation_end);
     return std::make_unique<LinkScorer>(trainer.scorer());
   });
 }
 
-ordered_json test_baseline(const LinkTask& task, std::string_view name, std::int64_t batch_size,
-                           std::int64_t mrr_negatives, const ScoreSink& sink) {
-  return test_scorer(task, batch_size, mrr_negatives, sink,
-                     [&] { return make_baseline(name, task); });
+ordered_json test_baseline(const LinkTask& task, std::string_view name, std::int64_t mrr_negatives,
+                           const ScoreSink& sink) {
+  return test_scorer(task, mrr_negatives, sink, [&] { return make_baseline(name, task); });
 }
 
-ordered_json best_baselines(const LinkTask& task, std::int64_t batch_size) {
+ordered_json best_baselines(const LinkTask& task) {
+  const std::int64_t batch_size = task.evaluation_batch();
   ordered_json best;
   for (const BaselineEntry& entry : baselines()) {
     const std::vector<ProtocolScores> scores =

@@ -15,6 +15,7 @@ struct RunSpec {
   std::string data;  // as `open_dataset` takes it
   TrainOptions train;
   ModelOptions model;
+  TaskOptions task;
 };
 
 // A run is a folder:
@@ -45,10 +46,9 @@ nlohmann::ordered_json test_run(Trainer& trainer, std::int64_t mrr_negatives,
 
 /// The same for a scorer without parameters.
 nlohmann::ordered_json test_baseline(const LinkTask& task, std::string_view name,
-                                     std::int64_t batch_size, std::int64_t mrr_negatives,
-                                     const ScoreSink& sink = {});
+                                     std::int64_t mrr_negatives, const ScoreSink& sink = {});
 
 /// The best baseline of each protocol: {"random": {"name": ..., "ap": ...}, ...}.
-nlohmann::ordered_json best_baselines(const LinkTask& task, std::int64_t batch_size);
+nlohmann::ordered_json best_baselines(const LinkTask& task);
 
 }  // namespace curnm

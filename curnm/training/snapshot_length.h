@@ -4,8 +4,9 @@
 
 namespace curnm {
 
-/// A length for snapshots that suits a network: the time in which it sees one event per node, but
-/// at least the median step between its distinct times (so that yearly data has yearly snapshots).
-double suitable_snapshot_length(const EventLog& log);
+/// A length for snapshots that suits a network: together they span the time in which it sees one
+/// event per node. At least the median step between distinct times, so that yearly data has yearly
+/// snapshots.
+double suitable_snapshot_length(const EventLog& log, std::int64_t snapshots);
 
 }  // namespace curnm

@@ -39,14 +39,15 @@ torch::Device parse_device(const std::string& name) {
   }
 }
 
-ModelContext context_of(const LinkTask& task, std::uint64_t seed, torch::Device device) {
+ModelContext context_of(const LinkTask& task, std::uint64_t seed, std::int64_t snapshots,
+                        torch::Device device) {
   const EventLog& train = task.train().log;
   return {.num_nodes = task.log().num_nodes,
           .edge_features = to_tensor(task.dataset().edge_features, device),
           .node_features = to_tensor(task.dataset().node_features, device),
           .first_time = train.time.front(),
           .last_time = train.time.back(),
-          .snapshot_length = suitable_snapshot_length(train),
+          .snapshot_length = suitable_snapshot_length(train, snapshots),
           .seed = seed,
           .device = device};
 }
@@ -86,7 +87,8 @@ Trainer::Trainer(const LinkTask& task, const TrainOptions& options,
     : task_(task), options_(options), model_options_(model_options) {
   check_ranges(options_);
   const torch::Device device = parse_device(options.device);
-  model_ = make_model(options.model, model_options, context_of(task, options.seed, device));
+  model_ = make_model(options.model, model_options,
+                      context_of(task, options.seed, model_options.snapshots, device));
   decoder_ = std::make_shared<EdgeDecoder>(model_options.width);
   initialise(*decoder_, Rng(options.seed, Stream::kInitialisation, /*epoch=*/1));
   decoder_->to(device);
@@ -169,9 +171,9 @@ double Trainer::validate() {
   LinkScorer scorer = this->scorer();
   const Protocol asked[] = {find_entry("protocol", protocols(), options_.select_on).protocol};
   const std::vector<ProtocolScores> scores =
-      score_protocols(scorer, task_.validation(), asked, options_.batch);
+      score_protocols(scorer, task_.validation(), asked, task_.evaluation_batch());
   model_->set_state(train_end);
-  return link_metrics(scores[0].positives, scores[0].negatives, options_.batch).ap;
+  return link_metrics(scores[0].positives, scores[0].negatives, task_.evaluation_batch()).ap;
 }
 
 bool Trainer::improved(double metric) const {
@@ -241,7 +243,8 @@ void Trainer::advance_to(EventId end) {
   // event does not depend on where there were stops on the way.
   if (!before_part_.empty()) model_->set_state(before_part_);
   before_part_.clear();
-  for (; seen_ + options_.batch <= end; seen_ += options_.batch) observe(seen_ + options_.batch);
+  const std::int64_t batch = task_.evaluation_batch();
+  for (; seen_ + batch <= end; seen_ += batch) observe(seen_ + batch);
   if (seen_ >= end) return;
   before_part_ = model_->state();
   observe(end);

@@ -89,7 +89,6 @@ TEST_F(TrainCli, KilledAndResumedGivesTheSameResult) {
   CommandResult last{.exit_code = 1};
   // Longer and longer, so that it ends on a busy machine too.
   for (double seconds = 0.25; last.exit_code != 0 && seconds < 60; seconds *= 1.2) {
-    EXPECT_FALSE(fs::exists(folder_ / "killed/result.json"));
     const bool started = fs::exists(folder_ / "killed");
     last = shell("timeout -s KILL " + std::to_string(seconds) + " " CURNM_BINARY " " +
                  (started ? "train --resume killed" : train("killed", 12)));
@@ -101,23 +100,29 @@ TEST_F(TrainCli, KilledAndResumedGivesTheSameResult) {
 }
 
 TEST_F(TrainCli, AnInterruptSavesAndSaysHowToGoOn) {
-  ASSERT_EQ(curnm(train("alone", 12)).exit_code, 0);
-  const CommandResult stopped =
-      shell("timeout -s INT 0.5 " CURNM_BINARY " " + train("run", 12) + "; test $? -eq 124");
-  if (fs::exists(folder_ / "run/result.json")) GTEST_SKIP() << "finished before the interrupt";
-  EXPECT_TRUE(contains(stopped.err, "curnm train --resume run")) << stopped.err;
-  ASSERT_EQ(curnm("train --resume run").exit_code, 0);
-  EXPECT_EQ(result("run"), result("alone"));
-}
-
-TEST_F(TrainCli, SignalsHaveTheirExitCodes) {
+  ASSERT_EQ(curnm(train("alone", 40)).exit_code, 0);
   for (const auto& [signal, code] : {std::pair{"INT", 130}, std::pair{"TERM", 143}}) {
     const std::string run = std::string("run") + signal;
+    // As soon as the run exists: its 40 epochs take much longer than what the signal needs.
     const CommandResult stopped =
-        shell("timeout --preserve-status -s " + std::string(signal) + " 0.6 " CURNM_BINARY " " +
-              train(run, 100000) + " --patience 100000");
+        shell(CURNM_BINARY " " + train(run, 40) + " & pid=$!; for i in $(seq 500); do [ -e " + run +
+              "/options.json ] && break; sleep 0.02; done; kill -" + signal + " $pid; wait $pid");
     EXPECT_EQ(stopped.exit_code, code) << stopped.err;
+    EXPECT_TRUE(contains(stopped.err, "curnm train --resume " + run)) << stopped.err;
+    ASSERT_EQ(curnm("train --resume " + run).exit_code, 0);
+    EXPECT_EQ(result(run), result("alone"));
   }
+}
+
+// A run is tested as it was trained, unless the command line says otherwise.
+TEST_F(TrainCli, EvaluationTakesTheOptionsOfTheRun) {
+  ASSERT_EQ(curnm(train("run", 1) + " --negative-seed 7 --evaluation-batch 100").exit_code, 0);
+  const json as_trained = json::parse(curnm("eval run --json").out);
+  EXPECT_EQ(as_trained["test"], result("run")["test"]);
+  const json other = json::parse(curnm("eval run --json --negative-seed 8").out);
+  EXPECT_NE(other["test"], as_trained["test"]);
+  const json rule = json::parse(curnm("eval net --model recency-dst --json").out);
+  EXPECT_GT(rule["test"]["random"]["ap"].get<double>(), 0.3);
 }
 
 TEST_F(TrainCli, AnExistingRunIsNotOverwritten) {
@@ -172,6 +177,8 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train net --heads 5 --out r", 2, "--heads 5 does not divide --width 172");
   expect("train net --ties loose --out r", 2, "stream, strict");
   expect("train net --device gpu --out r", 2, "--device gpu");
+  expect("train net --split roll --out r", 2, "has no split of its own");
+  expect("train net --collisions some --out r", 2, "allowed, source, nowhere");
   expect("train --out r", 2, "either DATA or --resume");
   expect("train --resume nowhere", 1, "is not a run");
   expect("eval nowhere", 1, "is not a run");

@@ -26,7 +26,7 @@ class Cli : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   CommandResult shell(const std::string& command) const {
-    return run_command("cd " + folder_.string() + " && " + command);
+    return run_command("cd " + folder_.string() + " || exit 99; " + command);
   }
   CommandResult curnm(const std::string& arguments) const {
     return shell(CURNM_BINARY " " + arguments);

@@ -1,0 +1,135 @@
+#include "curnm/evaluation/task.h"
+
+#include <gtest/gtest.h>
+
+#include "curnm/data/synthetic.h"
+#include "curnm/evaluation/baselines.h"
+#include "curnm/evaluation/evaluate.h"
+
+namespace curnm {
+namespace {
+
+Dataset network() { return generate({.nodes = 80, .events = 2000, .communities = 4}, "network"); }
+
+TEST(LinkTaskTest, TrainingNeverTouchesHiddenNodesOrTheFuture) {
+  const LinkTask task(network());
+  std::vector<char> hidden(80, 0);
+  for (NodeId node : task.split().hidden) hidden[static_cast<std::size_t>(node)] = 1;
+  for (NodeId node : task.split().hidden) {
+    EXPECT_EQ(task.train_graph().all(node).size(), 0);
+    EXPECT_GT(task.graph().all(node).size(), 0);
+  }
+  for (EventId e : task.train_graph().events()) EXPECT_LT(e, task.split().first_validation);
+  for (NodeId node : task.train_destinations())
+    EXPECT_FALSE(hidden[static_cast<std::size_t>(node)]);
+}
+
+TEST(LinkTaskTest, NewNodeEventsTouchAnUntrainedNode) {
+  const LinkTask task(network());
+  ASSERT_NE(task.new_test(), nullptr);
+  const EventLog& log = task.new_test()->positives.log;
+  for (EventId e = 0; e < log.size(); ++e) {
+    EXPECT_TRUE(task.train_graph().all(log.src[e]).size() == 0 ||
+                task.train_graph().all(log.dst[e]).size() == 0);
+  }
+}
+
+TEST(LinkTaskTest, WithoutNewNodesThereIsNoSuchSet) {
+  // Every node is trained and none is hidden.
+  std::vector<NodeId> src;
+  std::vector<NodeId> dst;
+  std::vector<Timestamp> time;
+  for (int i = 0; i < 200; ++i) {
+    src.push_back(i % 3);
+    dst.push_back(3 + i % 4);
+    time.push_back(i);
+  }
+  const LinkTask task({.name = "dense", .events = {src, dst, time, 7}}, {.hidden_share = 0});
+  EXPECT_EQ(task.new_test(), nullptr);
+  EXPECT_EQ(task.new_validation(), nullptr);
+}
+
+TEST(LinkTaskTest, OptionsDecide) {
+  EXPECT_THROW(LinkTask(network(), {.split = "roll"}), UsageError);
+  EXPECT_THROW(LinkTask(network(), {.boundary = "middle"}), UsageError);
+  const LinkTask one(network(), {.negative_seed = 1});
+  const LinkTask two(network(), {.negative_seed = 2});
+  EXPECT_NE(one.test().negatives[0].dst, two.test().negatives[0].dst);
+}
+
+/// Scores by what it has been shown: how often the pair has been observed.
+class CountingScorer final : public Scorer {
+ public:
+  std::vector<float> score(const Pairs& pairs, Timestamp now) override {
+    std::vector<float> scores;
+    for (std::size_t i = 0; i < pairs.src.size(); ++i) {
+      EXPECT_GE(pairs.time[i], now);
+      scores.push_back(static_cast<float>(observed_));
+    }
+    return scores;
+  }
+  void observe(const EventBatch& batch) override { observed_ += batch.size(); }
+
+ private:
+  std::int64_t observed_ = 0;
+};
+
+TEST(ScoreProtocolsTest, ABatchIsObservedAfterAllItsScores) {
+  const LinkTask task(network());
+  CountingScorer scorer;
+  const Protocol asked[] = {Protocol::kTrans, Protocol::kRandom};
+  const auto scores = score_protocols(scorer, task.test(), asked, 50);
+  ASSERT_EQ(scores.size(), 2U);
+  for (const ProtocolScores& entry : scores) {
+    for (std::size_t i = 0; i < entry.positives.size(); ++i) {
+      EXPECT_EQ(entry.positives[i], static_cast<float>(i / 50 * 50));
+      EXPECT_EQ(entry.negatives[i], static_cast<float>(i / 50 * 50));
+    }
+  }
+}
+
+TEST(MeanReciprocalRankTest, AConstantScorerIsInTheMiddle) {
+  class Constant final : public Scorer {
+    std::vector<float> score(const Pairs& pairs, Timestamp) override {
+      return std::vector<float>(pairs.src.size(), 1);
+    }
+  };
+  const LinkTask task(network());
+  Constant scorer;
+  EXPECT_NEAR(mean_reciprocal_rank(scorer, task.test(), task, 10), 1 / 6.0, 1e-12);
+}
+
+// Every rule reads what lies strictly before the question, so later events cannot matter.
+TEST(BaselinesTest, NeverSeeTheFuture) {
+  const LinkTask task(network());
+  const EventLog& log = task.log();
+  const EventId cut = 1500;
+  std::vector<NodeId> src(log.src.begin(), log.src.end());
+  std::vector<NodeId> dst(log.dst.begin(), log.dst.end());
+  const Timestamp t = log.time[cut];
+  for (EventId e = 0; e < log.size(); ++e) {
+    if (log.time[e] >= t)
+      std::swap(dst[static_cast<std::size_t>(e)],
+                dst[static_cast<std::size_t>((e * 7) % cut + 500)]);
+  }
+  for (EventId e = 0; e < log.size(); ++e) {
+    if (log.time[e] < t) dst[static_cast<std::size_t>(e)] = log.dst[e];
+  }
+  Dataset changed = network();
+  changed.events.dst = dst;
+  const LinkTask other(std::move(changed));
+  std::vector<NodeId> u;
+  std::vector<NodeId> v;
+  for (NodeId a = 0; a < 80; ++a) {
+    u.push_back(a);
+    v.push_back((a * 13 + 5) % 80);
+  }
+  const std::vector<Timestamp> times(u.size(), t);
+  for (const BaselineEntry& entry : baselines()) {
+    EXPECT_EQ(entry.make(task)->score({u, v, times}, t), entry.make(other)->score({u, v, times}, t))
+        << entry.name;
+  }
+}
+
+}  // namespace
+}  // namespace curnm
