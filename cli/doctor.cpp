@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/print.h"
-#include "cli/results.h"
+#include "cli/threads.h"
 #include "curnm/base/parallel.h"
 
 namespace curnm::cli {

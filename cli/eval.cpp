@@ -1,3 +1,4 @@
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -5,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/results.h"
+#include "cli/threads.h"
 #include "curnm/base/names.h"
 #include "curnm/data/open.h"
 #include "curnm/evaluation/baselines.h"
@@ -63,49 +65,49 @@ class ScoreDump {
   std::ofstream file_;
 };
 
+// How a trained run may be tested in another way. The split is not among them: it decides what the
+// run has learned from.
+constexpr std::array<std::string_view, 3> kFreeAfterTraining = {"evaluation-batch", "negative-seed",
+                                                                "collisions"};
+
 /// What the run says, except where the command line says otherwise.
 TaskOptions merged(const TaskOptions& of_run, const TaskOptions& given, const CLI::App& command) {
-  ordered_json fields = to_json(of_run);
-  const ordered_json asked = to_json(given);
-  for (const auto& [name, value] : asked.items()) {
-    if (command.count("--" + name) > 0) fields[name] = value;
-  }
-  TaskOptions options;
-  from_json(fields, options);
+  TaskOptions options = of_run;
+  from_json(to_json(given, given_fields<TaskOptions>(command)), options);
   return options;
 }
 
-void check_protocol(const EvalFlags& flags) {
-  if (!flags.protocol.empty()) find_entry("protocol", protocols(), flags.protocol);
-}
-
 void run_eval(const EvalFlags& flags, const CLI::App& command) {
-  check_protocol(flags);
+  TestRequest request{.mrr_negatives = flags.mrr};
+  if (!flags.protocol.empty()) {
+    request.protocols = {&find_entry("protocol", protocols(), flags.protocol).protocol, 1};
+  }
   set_threads(flags.threads);
   const bool is_run = flags.model.empty();
   RunSpec spec{.data = flags.target};
-  if (is_run) spec = read_run(flags.target);
+  if (is_run) {
+    spec = read_run(flags.target);
+    refuse_unused<TaskOptions>(command, "the test of a trained run", kFreeAfterTraining);
+  }
   Dataset dataset = open_dataset(spec.data);
   const LinkTask task(std::move(dataset), merged(spec.task, flags.task, command));
-  ScoreSink sink;
-  std::shared_ptr<ScoreDump> dump;
   if (!flags.dump.empty()) {
-    dump = std::make_shared<ScoreDump>(flags.dump, task.dataset().ids);
-    sink = [dump](auto&&... arguments) { (*dump)(arguments...); };
+    const auto dump = std::make_shared<ScoreDump>(flags.dump, task.dataset().ids);
+    request.sink = [dump](auto&&... arguments) { (*dump)(arguments...); };
   }
   ordered_json result;
   if (is_run) {
     Trainer trainer(task, spec.train, spec.model);
     trainer.resume(load_checkpoint(fs::path(flags.target) / "checkpoint"));
-    result = test_run(trainer, flags.mrr, sink);
+    result = test_run(trainer, request);
   } else {
-    result = test_baseline(task, flags.model, flags.mrr, sink);
+    result = test_baseline(task, flags.model, request);
   }
-  result["best_baseline"] = best_baselines(task);
+  result["best_baseline"] = best_baselines(task, request.protocols);
   if (flags.json) {
     fmt::print("{}\n", result.dump(2));
   } else {
-    print_results(result, flags.protocol);
+    print_results(result);
   }
 }
 
@@ -119,7 +121,7 @@ void add_eval(CLI::App& app) {
   std::string names;
   for (const BaselineEntry& entry : baselines()) names += fmt::format("{} ", entry.name);
   command->add_option("--model", flags->model, "a rule without learning: " + names);
-  command->add_option("--protocol", flags->protocol, "show this protocol only");
+  command->add_option("--protocol", flags->protocol, "this protocol only");
   command
       ->add_option("--mrr", flags->mrr, "also the mean reciprocal rank among this many negatives")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000}));

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "curnm/base/options.h"
 
@@ -20,6 +23,26 @@ void add_fields(CLI::App& command, Options& options) {
       command.add_option(flag, value, help)->capture_default_str();
     }
   });
+}
+
+/// The flags of an options struct that the command line gave.
+template <class Options>
+OptionNames given_fields(const CLI::App& command) {
+  OptionNames given;
+  for (std::string_view name : option_names<Options>()) {
+    if (command.count("--" + std::string(name)) > 0) given.push_back(name);
+  }
+  return given;
+}
+
+/// Throws UsageError for a flag of the struct that was given and would have no effect.
+template <class Options, class Names>
+void refuse_unused(const CLI::App& command, std::string_view user, const Names& used) {
+  for (std::string_view name : given_fields<Options>(command)) {
+    if (std::ranges::find(used, name) != used.end()) continue;
+    throw UsageError(fmt::format("--{} has no effect on {} (its options: {})", name, user,
+                                 fmt::join(used, ", ")));
+  }
 }
 
 }  // namespace curnm::cli

@@ -1,22 +1,16 @@
 #include "cli/results.h"
 
-#include <torch/torch.h>
-
-#include <thread>
-
 #include "cli/print.h"
-#include "curnm/base/error.h"
-#include "curnm/base/parallel.h"
 #include "curnm/evaluation/negatives.h"
 
 namespace curnm::cli {
 
-void print_results(const nlohmann::ordered_json& result, const std::string& only) {
+void print_results(const nlohmann::ordered_json& result) {
   fmt::print("{:<20}{:>10}{:>10}{:>12}   {}\n", "test AP", "all", "global", "new nodes",
              result.contains("best_baseline") ? "best without learning" : "");
   for (const ProtocolEntry& entry : protocols()) {
     const std::string name(entry.name);
-    if (!only.empty() && name != only) continue;
+    if (!result["test"].contains(name)) continue;
     const auto& all = result["test"][name];
     const auto& fresh = result["test_new"];
     fmt::print("{:<20}{:>10.4f}{:>10.4f}{:>12}", name, all["ap"].get<double>(),
@@ -31,15 +25,6 @@ void print_results(const nlohmann::ordered_json& result, const std::string& only
   if (result["test"].contains("mrr")) {
     fmt::print("{:<20}{:>10.4f}\n", "MRR", result["test"]["mrr"].get<double>());
   }
-}
-
-void set_threads(std::int64_t threads) {
-  if (threads < 0) throw UsageError(fmt::format("--threads {} must not be negative", threads));
-  const int count = threads > 0
-                        ? static_cast<int>(threads)
-                        : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  set_num_threads(count);
-  torch::set_num_threads(count);
 }
 
 }  // namespace curnm::cli

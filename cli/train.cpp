@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/results.h"
+#include "cli/threads.h"
 #include "curnm/base/files.h"
 #include "curnm/base/parallel.h"
 #include "curnm/data/open.h"
@@ -92,25 +94,57 @@ class RunObserver final : public TrainObserver {
   double next_draw_ = 0;
 };
 
+void print_options(const char* part, const ordered_json& options) {
+  fmt::print(stderr, "{:<9}", part);
+  for (const auto& [name, value] : options.items()) {
+    fmt::print(stderr, " {} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  fmt::print(stderr, "\n");
+}
+
 void print_setup(const RunSpec& spec, const LinkTask& task, const std::string& folder) {
   fmt::print(stderr, "{} on {}: {} training, {} validation, {} test events ({} with new nodes)\n",
              spec.train.model, task.dataset().name, grouped(task.train().size()),
              grouped(task.validation().positives.size()), grouped(task.test().positives.size()),
              grouped(task.new_test() == nullptr ? 0 : task.new_test()->positives.size()));
-  fmt::print(stderr, "{} {} {}\nrun folder {}\n", to_json(spec.train).dump(),
-             to_json(spec.model).dump(), to_json(spec.task).dump(), folder);
+  const ModelEntry& model = find_entry("model", models(), spec.train.model);
+  print_options("training", to_json(spec.train));
+  print_options("model", to_json(spec.model, {model.options.begin(), model.options.end()}));
+  print_options("task", to_json(spec.task));
+  fmt::print(stderr, "curnm {}, data {}, run folder {}\n", CURNM_VERSION,
+             task.data_digest().substr(0, 12), folder);
 }
 
 ordered_json finish(Trainer& trainer, const fs::path& folder) {
   double seconds = 0;
   for (const EpochRecord& record : trainer.records()) seconds += record.seconds;
-  ordered_json result = test_run(trainer, /*mrr_negatives=*/0);
+  ordered_json result = test_run(trainer);
   result["best_baseline"] = best_baselines(trainer.task());
   result["epochs"] = trainer.records().size();
   result["best_epoch"] = trainer.best_epoch();
   result["seconds_per_epoch"] = seconds / static_cast<double>(trainer.records().size());
   write_file_atomically(folder / "result.json", result.dump(2) + "\n");
   return result;
+}
+
+/// A resumed run is what it was started as: other options than those of this session are refused.
+void check_flags(const TrainFlags& flags, const CLI::App& command) {
+  if (flags.spec.data.empty() == flags.resume.empty()) {
+    throw UsageError("give either DATA or --resume RUN");
+  }
+  if (flags.resume.empty()) {
+    const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
+    return refuse_unused<ModelOptions>(command, model.name, model.options);
+  }
+  constexpr std::array<std::string_view, 3> kOfTheSession = {"threads", "checkpoint-seconds",
+                                                             "json"};
+  const auto refuse = [&]<class Options>(const Options&) {
+    refuse_unused<Options>(command, "a run that is resumed", kOfTheSession);
+  };
+  refuse(flags.spec.train);
+  refuse(flags.spec.model);
+  refuse(flags.spec.task);
+  if (!flags.out.empty()) throw UsageError("--out has no effect on a run that is resumed");
 }
 
 int run_train(const TrainFlags& flags) {
@@ -123,7 +157,8 @@ int run_train(const TrainFlags& flags) {
   print_notes(dataset);
   const LinkTask task(std::move(dataset), spec.task);
   Trainer trainer(task, spec.train, spec.model);
-  if (!resuming) create_run(folder, spec, task.dataset().digest());
+  spec.model = trainer.model_options();
+  if (!resuming) create_run(folder, spec, task.data_digest());
   if (resuming && fs::exists(fs::path(folder) / "checkpoint")) {
     trainer.resume(load_checkpoint(fs::path(folder) / "checkpoint"));
   }
@@ -171,10 +206,8 @@ void add_train(CLI::App& app, int& exit_code) {
                    "least time between checkpoints")
       ->capture_default_str();
   command->add_flag("--json", flags->json, "the result as one JSON document");
-  command->callback([flags, &exit_code] {
-    if (flags->spec.data.empty() == flags->resume.empty()) {
-      throw UsageError("give either DATA or --resume RUN");
-    }
+  command->callback([flags, command, &exit_code] {
+    check_flags(*flags, *command);
     if (flags->out.empty()) {
       const std::string stem = fs::path(flags->spec.data).lexically_normal().filename().string();
       flags->out = fmt::format("runs/{}-{}-{}-{}", flags->spec.train.model, flags->spec.train.miner,

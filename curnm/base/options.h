@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "curnm/base/error.h"
 #include "curnm/base/names.h"
@@ -65,8 +66,27 @@ void from_json(const nlohmann::ordered_json& json, Options& options) {
 
 template <class Options>
 nlohmann::ordered_json to_json(Options options) {
-  nlohmann::ordered_json json;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   options.fields([&](const Field& field, auto& value) { json[std::string(field.name)] = value; });
+  return json;
+}
+
+using OptionNames = std::vector<std::string_view>;
+
+template <class Options>
+OptionNames option_names() {
+  OptionNames names;
+  Options options;
+  options.fields([&](const Field& field, auto&) { names.push_back(field.name); });
+  return names;
+}
+
+/// Only the options of those names: what a model or miner of many makes use of.
+template <class Options>
+nlohmann::ordered_json to_json(const Options& options, const OptionNames& names) {
+  const nlohmann::ordered_json all = to_json(options);
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (std::string_view name : names) json[std::string(name)] = all.at(std::string(name));
   return json;
 }
 

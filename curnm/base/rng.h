@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-namespace curnm {
+#include "curnm/base/types.h"
 
-__extension__ using Wide = unsigned __int128;
+namespace curnm {
 
 /// What a draw is for. Each stream is independent of the others, so a new consumer of randomness
 /// never shifts the draws of an old one. Append only: the numbers are part of reproducibility.
@@ -19,7 +19,6 @@ enum class Stream : std::uint64_t {
   kInitialisation = 7,
   kRandomFeatures = 8,
   kTraining = 9,  // batch boundaries, neighbours and dropout of a training step
-  kCandidates = 10,
   kRanking = 11,
   kEvaluationNeighbors = 12,
 };

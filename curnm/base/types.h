@@ -18,6 +18,8 @@ using NodeId = std::int32_t;   // dense, 0 .. N-1
 using EventId = std::int64_t;  // position in the time-sorted log, 0 .. E-1
 using Timestamp = double;      // never float: seconds since 1970 need 31 bits before the point
 
+__extension__ using Wide = unsigned __int128;  // products of 64-bit numbers
+
 inline constexpr NodeId kNoNode = -1;
 inline constexpr EventId kNoEvent = -1;
 

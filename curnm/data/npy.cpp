@@ -10,7 +10,7 @@
 
 #include "curnm/base/error.h"
 #include "curnm/base/files.h"
-#include "curnm/base/rng.h"
+#include "curnm/base/types.h"
 
 namespace curnm {
 namespace {

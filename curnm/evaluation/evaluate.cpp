@@ -55,7 +55,6 @@ std::vector<ProtocolScores> score_protocols(Scorer& scorer, const EvaluationSet&
 
 double mean_reciprocal_rank(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
                             std::int64_t negatives) {
-  const std::vector<NodeId>& destinations = task.train_destinations();
   DrawScratch scratch;
   double sum = 0;
   replay(scorer, set.positives, task.evaluation_batch(),
@@ -69,13 +68,8 @@ double mean_reciprocal_rank(Scorer& scorer, const EvaluationSet& set, const Link
              dst.push_back(batch.dst[i]);
              Rng rng(task.options().negative_seed, Stream::kRanking, 0,
                      static_cast<std::uint64_t>(begin) + i);
-             draw_distinct(
-                 0, static_cast<std::int64_t>(destinations.size()), negatives, rng, scratch,
-                 [&](std::int64_t d) {
-                   return !task.pairs().occurs_at(
-                       batch.src[i], destinations[static_cast<std::size_t>(d)], batch.time[i]);
-                 },
-                 [&](std::int64_t d) { dst.push_back(destinations[static_cast<std::size_t>(d)]); });
+             draw_absent(task.pairs(), task.train_destinations(), batch.src[i], batch.time[i],
+                         negatives, rng, scratch, [&](NodeId v) { dst.push_back(v); });
              src.resize(dst.size(), batch.src[i]);
              time.resize(dst.size(), batch.time[i]);
            }

@@ -39,7 +39,6 @@ std::span<const std::string_view> protocol_names() {
 /// One batch of positives while its negatives are being drawn. Rows fill up from `filled`.
 struct NegativeSampler::Batch {
   std::span<const NodeId> src;
-  std::span<const NodeId> dst;
   std::span<const Timestamp> time;
   std::span<NodeId> negative_src;
   std::span<NodeId> negative_dst;
@@ -75,19 +74,14 @@ NegativeSampler::NegativeSampler(const EvaluationHistories& histories, Timestamp
 void NegativeSampler::random_destination(Batch& batch, std::int64_t row) const {
   const NodeId u = batch.src[static_cast<std::size_t>(row)];
   const Timestamp t = batch.time[static_cast<std::size_t>(row)];
-  const auto allowed = [&](std::int64_t i) {
-    return batch.collisions == Collisions::kAllowed ||
-           !histories_.full->occurs_at(u, destinations_[static_cast<std::size_t>(i)], t);
-  };
-  NodeId chosen = kNoNode;
-  const auto count = static_cast<std::int64_t>(destinations_.size());
-  draw_distinct(0, count, 1, batch.rng, batch.scratch, allowed,
-                [&](std::int64_t i) { chosen = destinations_[static_cast<std::size_t>(i)]; });
-  if (chosen == kNoNode) {
+  if (batch.collisions != Collisions::kAllowed) {
+    const auto put = [&](NodeId v) { batch.put(u, v); };
+    if (draw_absent(*histories_.full, destinations_, u, t, 1, batch.rng, batch.scratch, put) == 1) {
+      return;
+    }
     ++batch.unavoidable;
-    chosen = destinations_[batch.rng.below(destinations_.size())];
   }
-  batch.put(u, chosen);
+  batch.put(u, destinations_[batch.rng.below(destinations_.size())]);
 }
 
 /// Puts a pair with both endpoints random, or returns false where every pair must be avoided.
@@ -166,7 +160,6 @@ Negatives NegativeSampler::draw(const EventLog& positives, Protocol protocol,
       const auto first = static_cast<std::size_t>(b * batch_size);
       const auto size = static_cast<std::size_t>(std::min(batch_size, total - b * batch_size));
       Batch batch{.src = positives.src.span().subspan(first, size),
-                  .dst = positives.dst.span().subspan(first, size),
                   .time = positives.time.span().subspan(first, size),
                   .negative_src = std::span(negatives.src).subspan(first, size),
                   .negative_dst = std::span(negatives.dst).subspan(first, size),

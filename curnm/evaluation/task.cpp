@@ -49,30 +49,27 @@ EventBatch EventSet::batch(std::int64_t begin, std::int64_t end) const {
 
 LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
     : dataset_(std::move(dataset)),
+      data_digest_(dataset_.digest()),
       options_(options),
       split_(make_split(dataset_, options_)),
       train_(log(), split_.train),
       train_graph_(log(), std::span<const EventId>(split_.train)),
       graph_(log()),
       train_pairs_(train_.log),
-      train_partners_(train_.log, Partnership::kMutual),
       pairs_(log()),
       partners_(log(), Partnership::kMutual),
       train_destinations_(destinations_of(train_.log)) {
-  const Timestamp validation_start = log().time[split_.first_validation];
   const Timestamp test_start = log().time[split_.first_test];
-  validation_ = make_set(split_.validation, &pairs_, validation_start);
+  validation_ = make_set(split_.validation, &pairs_, log().time[split_.first_validation]);
   test_ = make_set(split_.test, &pairs_, test_start);
-  const auto make_new = [&](const std::vector<EventId>& ids, Timestamp observed) {
-    const EventLog events = select(log(), ids);
-    const bool several = std::adjacent_find(events.dst.begin(), events.dst.end(),
-                                            std::not_equal_to<>()) != events.dst.end();
-    if (!several) return std::unique_ptr<EvaluationSet>();
-    const History universe(events);
-    return make_set(ids, &universe, observed);
-  };
-  new_validation_ = make_new(split_.new_validation, validation_start);
-  new_test_ = make_new(split_.new_test, test_start);
+
+  const EventLog fresh = select(log(), split_.new_test);
+  const bool several_destinations = std::adjacent_find(fresh.dst.begin(), fresh.dst.end(),
+                                                       std::not_equal_to<>()) != fresh.dst.end();
+  if (several_destinations) {
+    const History universe(fresh);
+    new_test_ = make_set(split_.new_test, &universe, test_start);
+  }
 }
 
 std::unique_ptr<EvaluationSet> LinkTask::make_set(const std::vector<EventId>& ids,

@@ -86,6 +86,8 @@ class LinkTask {
   explicit LinkTask(Dataset dataset, const TaskOptions& options = {});
 
   const Dataset& dataset() const { return dataset_; }
+  /// Of the data set: reading all of it is not for every checkpoint.
+  const std::string& data_digest() const { return data_digest_; }
   const EventLog& log() const { return dataset_.events; }
   const Split& split() const { return split_; }
   const EventSet& train() const { return train_; }
@@ -93,13 +95,11 @@ class LinkTask {
   const EvaluationSet& validation() const { return *validation_; }
   const EvaluationSet& test() const { return *test_; }
   /// Null where no such event exists, or too few destinations for a negative.
-  const EvaluationSet* new_validation() const { return new_validation_.get(); }
   const EvaluationSet* new_test() const { return new_test_.get(); }
 
   const TemporalGraph& train_graph() const { return train_graph_; }
   const TemporalGraph& graph() const { return graph_; }
   const History& train_pairs() const { return train_pairs_; }
-  const History& train_partners() const { return train_partners_; }
   const History& pairs() const { return pairs_; }
   const History& partners() const { return partners_; }
   const std::vector<NodeId>& train_destinations() const { return train_destinations_; }
@@ -113,19 +113,18 @@ class LinkTask {
                                           Timestamp observed_until) const;
 
   Dataset dataset_;
+  std::string data_digest_;
   TaskOptions options_;
   Split split_;
   EventSet train_;
   TemporalGraph train_graph_;
   TemporalGraph graph_;
   History train_pairs_;
-  History train_partners_;
   History pairs_;
   History partners_;
   std::vector<NodeId> train_destinations_;
   std::unique_ptr<EvaluationSet> validation_;
   std::unique_ptr<EvaluationSet> test_;
-  std::unique_ptr<EvaluationSet> new_validation_;
   std::unique_ptr<EvaluationSet> new_test_;
 };
 

@@ -24,10 +24,8 @@ struct Mined {
 
 /// What miners know of the training events. REQUIRES: outlives the miner.
 struct MinerContext {
-  const History* pairs = nullptr;     // directed, of the training events: what is a positive
-  const History* partners = nullptr;  // mutual, of the training events: H_{u,t}
-  std::vector<NodeId> destinations;   // to draw random negatives from
-  std::uint64_t seed = 0;
+  const History* pairs = nullptr;    // directed, of the training events: what is a positive
+  std::vector<NodeId> destinations;  // to draw random negatives from
 };
 
 /// Chooses the negatives that a model learns from. One file per miner, one line in registry.cpp; no

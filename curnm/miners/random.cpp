@@ -13,17 +13,13 @@ class RandomMiner final : public NegativeMiner {
     Candidates candidates{.width = 1};
     const std::vector<NodeId>& destinations = context_.destinations;
     DrawScratch scratch;
+    const auto add = [&](NodeId v) { candidates.nodes.push_back(v); };
     for (std::size_t i = 0; i < batch.src.size(); ++i) {
       Rng rng = key.split(i);
-      NodeId chosen = destinations[rng.below(destinations.size())];
-      draw_distinct(
-          0, static_cast<std::int64_t>(destinations.size()), 1, rng, scratch,
-          [&](std::int64_t d) {
-            return !context_.pairs->occurs_at(
-                batch.src[i], destinations[static_cast<std::size_t>(d)], batch.time[i]);
-          },
-          [&](std::int64_t d) { chosen = destinations[static_cast<std::size_t>(d)]; });
-      candidates.nodes.push_back(chosen);
+      if (draw_absent(*context_.pairs, destinations, batch.src[i], batch.time[i], 1, rng, scratch,
+                      add) == 0) {
+        add(destinations[rng.below(destinations.size())]);
+      }
     }
     return candidates;
   }

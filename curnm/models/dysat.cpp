@@ -1,3 +1,4 @@
+#include "curnm/base/distinct_rows.h"
 #include "curnm/models/models.h"
 #include "curnm/nn/temporal_attention.h"
 #include "curnm/nn/tensors.h"
@@ -19,7 +20,6 @@ class Dysat final : public Model {
       : options_(options),
         context_(context),
         combine_(register_module("combine", torch::nn::RNNCell(options.width, options.width))) {
-    length_ = options.snapshot_length > 0 ? options.snapshot_length : context.snapshot_length;
     features_ = context.node_features;
     if (!features_.defined()) {
       features_ = torch::empty({context.num_nodes, kRandomFeatures}, context.device);
@@ -36,7 +36,7 @@ class Dysat final : public Model {
   }
 
   torch::Tensor embed(const Roots& roots, Timestamp now, const Rng& key) override {
-    NodeRows asked(context_.num_nodes);
+    DistinctRows asked(context_.num_nodes);
     std::vector<std::int64_t> root_rows;
     for (NodeId node : roots.nodes) root_rows.push_back(asked.row(node));
 
@@ -51,34 +51,16 @@ class Dysat final : public Model {
   }
 
  private:
-  /// Distinct nodes, numbered as they come.
-  class NodeRows {
-   public:
-    explicit NodeRows(NodeId num_nodes) : row_of_(static_cast<std::size_t>(num_nodes), -1) {}
-    std::int64_t row(NodeId node) {
-      std::int64_t& row = row_of_[static_cast<std::size_t>(node)];
-      if (row < 0) {
-        row = size();
-        nodes_.push_back(node);
-      }
-      return row;
-    }
-    std::int64_t size() const { return static_cast<std::int64_t>(nodes_.size()); }
-    std::span<const NodeId> nodes() const { return nodes_; }
-
-   private:
-    std::vector<std::int64_t> row_of_;
-    std::vector<NodeId> nodes_;
-  };
-
-  /// Neighbours of nodes `first` and later within the window, appended to the rows of `hood`.
+  /// Slots of K neighbours for one node after the other.
   struct Sampled {
-    std::vector<std::int64_t> neighbors;
+    std::vector<std::int64_t> neighbors;  // rows
     std::vector<std::int32_t> mask;
   };
-  void sample(NodeRows& rows, std::int64_t first, Timestamp now, const Window& window,
+  /// Neighbours within the window of the nodes in rows `first` and later: numbered behind the last
+  /// row, their slots appended to `out`.
+  void sample(DistinctRows& rows, std::int64_t first, Timestamp now, const Window& window,
               const Rng& key, Sampled& out) const {
-    const std::vector<NodeId> nodes(rows.nodes().begin() + first, rows.nodes().end());
+    const std::vector<NodeId> nodes(rows.keys().begin() + first, rows.keys().end());
     const std::vector<Timestamp> times(nodes.size(), now);
     const NeighborSampler sampler(
         graph(), {.strategy = SamplingStrategy::kUniform, .neighbors = options_.neighbors});
@@ -103,25 +85,22 @@ class Dysat final : public Model {
 
   /// Embeddings of the asked nodes in one snapshot: first-layer states of them and their
   /// neighbours, each once, then a second layer on top for the asked ones.
-  torch::Tensor snapshot(const NodeRows& asked, Timestamp now, int index, const Rng& key) {
-    NodeRows rows = asked;
+  torch::Tensor snapshot(const DistinctRows& asked, Timestamp now, int index, const Rng& key) {
+    DistinctRows rows = asked;
     Sampled sampled;
-    const Window window = Window::snapshot(index, length_);
+    const Window window = Window::snapshot(index, options_.snapshot_length);
     sample(rows, 0, now, window, key.split(0), sampled);
     const std::int64_t inner = rows.size();  // asked nodes and their neighbours
     sample(rows, asked.size(), now, window, key.split(1), sampled);
-    // The second call walked over rows asked.size() .. inner-1; what it found is numbered behind.
 
-    std::vector<std::int64_t> nodes(rows.nodes().begin(), rows.nodes().end());
     const torch::Tensor states =
-        input_(features_.index_select(0, to_tensor(nodes, context_.device)));
+        input_(features_.index_select(0, to_tensor(rows.keys(), context_.device)));
     const torch::Tensor first = first_->forward(states, hood(sampled, inner), key.split(2));
     return second_->forward(first, hood(sampled, asked.size()), key.split(3));
   }
 
   ModelOptions options_;
   ModelContext context_;
-  double length_;
   torch::Tensor features_;  // [N,F]
   torch::nn::Linear input_{nullptr};
   std::shared_ptr<TemporalAttention> first_;

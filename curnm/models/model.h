@@ -51,7 +51,7 @@ struct ModelOptions {
     visit(Field{.name = "heads", .help = "attention heads", .min = 1, .max = 1024, .symbol = "H"},
           heads);
     visit(Field{.name = "dropout",
-                .help = "dropout rate (-1: the model's own, 0.2 for tgn, else 0.1)",
+                .help = "dropout rate (-1: 0.2 for tgn, 0.1 for others)",
                 .min = -1,
                 .max = 0.99},
           dropout);
@@ -119,12 +119,17 @@ struct ModelEntry {
   std::string_view summary;
   double dropout;  // where the user says nothing
   std::shared_ptr<Model> (*make)(const ModelOptions& options, const ModelContext& context);
+  std::span<const std::string_view> options;  // those that it makes use of
 };
 std::span<const ModelEntry> models();
 
-/// Builds a model by name, with parameters that depend on (options, seed) alone. Throws UsageError
-/// for unknown names and impossible options.
-std::shared_ptr<Model> make_model(std::string_view name, ModelOptions options,
+/// The options with what was left open filled in. Throws UsageError for unknown names and
+/// impossible options.
+ModelOptions resolved(std::string_view name, ModelOptions options, const ModelContext& context);
+
+/// Builds a model by name, with parameters that depend on (options, seed) alone. Throws as
+/// `resolved`.
+std::shared_ptr<Model> make_model(std::string_view name, const ModelOptions& options,
                                   const ModelContext& context);
 
 }  // namespace curnm

@@ -38,18 +38,6 @@ std::vector<LastEvent> last_events(const EventBatch& batch) {
 
 }  // namespace
 
-StateRows::StateRows(NodeId num_nodes) : row_of_(2 * index(num_nodes), -1) {}
-
-std::int64_t StateRows::row(NodeId node, bool with_mail) {
-  std::int32_t& row = row_of_[2 * index(node) + (with_mail ? 1 : 0)];
-  if (row < 0) {
-    row = static_cast<std::int32_t>(nodes_.size());
-    nodes_.push_back(node);
-    with_mail_.push_back(with_mail ? 1 : 0);
-  }
-  return row;
-}
-
 NodeMemory::NodeMemory(const MemoryOptions& options) : options_(options) {
   const std::int64_t edge_width =
       options.edge_features.defined() ? options.edge_features.size(1) : 0;

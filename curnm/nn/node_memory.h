@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "curnm/base/distinct_rows.h"
 #include "curnm/nn/time_encoding.h"
 #include "curnm/sampling/event_batch.h"
 
@@ -33,18 +34,20 @@ struct MemoryOptions {
 /// The distinct states that a batch needs: a node, with or without its pending mail.
 class StateRows {
  public:
-  explicit StateRows(NodeId num_nodes);
+  explicit StateRows(NodeId num_nodes) : rows_(2 * std::int64_t{num_nodes}) {}
 
   /// The row of that state, a new one at the first call.
-  std::int64_t row(NodeId node, bool with_mail);
-  std::int64_t size() const { return static_cast<std::int64_t>(nodes_.size()); }
-  NodeId node(std::int64_t row) const { return nodes_[static_cast<std::size_t>(row)]; }
-  bool with_mail(std::int64_t row) const { return with_mail_[static_cast<std::size_t>(row)] != 0; }
+  std::int64_t row(NodeId node, bool with_mail) {
+    return rows_.row(2 * std::int64_t{node} + (with_mail ? 1 : 0));
+  }
+  std::int64_t size() const { return rows_.size(); }
+  NodeId node(std::int64_t row) const { return static_cast<NodeId>(key(row) / 2); }
+  bool with_mail(std::int64_t row) const { return key(row) % 2 == 1; }
 
  private:
-  std::vector<std::int32_t> row_of_;  // [2N], -1 where there is none
-  std::vector<NodeId> nodes_;
-  std::vector<char> with_mail_;
+  std::int64_t key(std::int64_t row) const { return rows_.keys()[static_cast<std::size_t>(row)]; }
+
+  DistinctRows rows_;
 };
 
 /// TGN's memory and mailbox (Rossi et al. 2020, arXiv 2006.10637v3), and JODIE's.

@@ -101,4 +101,17 @@ class History {
   std::vector<Timestamp> first_times_;   // [P], of those pairs: what the prefix search reads
 };
 
+/// Draws up to k distinct of the destinations with which u has no event in `pairs` at t, and hands
+/// each to take(node). Returns how many.
+template <class Take>
+std::int64_t draw_absent(const History& pairs, std::span<const NodeId> destinations, NodeId u,
+                         Timestamp t, std::int64_t k, Rng& rng, DrawScratch& scratch,
+                         const Take& take) {
+  const auto node = [&](std::int64_t i) { return destinations[static_cast<std::size_t>(i)]; };
+  return draw_distinct(
+      0, static_cast<std::int64_t>(destinations.size()), k, rng, scratch,
+      [&](std::int64_t i) { return !pairs.occurs_at(u, node(i), t); },
+      [&](std::int64_t i) { take(node(i)); });
+}
+
 }  // namespace curnm

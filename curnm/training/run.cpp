@@ -9,18 +9,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-const std::vector<Protocol>& all_protocols() {
-  static const std::vector<Protocol> all = [] {
-    std::vector<Protocol> list;
-    for (const ProtocolEntry& entry : protocols()) list.push_back(entry.protocol);
-    return list;
-  }();
-  return all;
-}
-
 /// Tests a scorer on the test and the new-node test events. `start` brings it to the end of
 /// validation.
-ordered_json test_scorer(const LinkTask& task, std::int64_t mrr_negatives, const ScoreSink& sink,
+ordered_json test_scorer(const LinkTask& task, const TestRequest& request,
                          const std::function<std::unique_ptr<Scorer>()>& start) {
   ordered_json result;
   const auto test = [&](const char* name, const EvaluationSet* set) {
@@ -29,12 +20,12 @@ ordered_json test_scorer(const LinkTask& task, std::int64_t mrr_negatives, const
       return;
     }
     const std::vector<ProtocolScores> scores =
-        score_protocols(*start(), *set, all_protocols(), task.evaluation_batch());
-    if (sink) sink(name, *set, scores);
+        score_protocols(*start(), *set, request.protocols, task.evaluation_batch());
+    if (request.sink) request.sink(name, *set, scores);
     result[name] = protocol_metrics(scores, task.evaluation_batch());
     result[name]["events"] = set->positives.size();
-    if (mrr_negatives > 0) {
-      result[name]["mrr"] = mean_reciprocal_rank(*start(), *set, task, mrr_negatives);
+    if (request.mrr_negatives > 0) {
+      result[name]["mrr"] = mean_reciprocal_rank(*start(), *set, task, request.mrr_negatives);
     }
   };
   test("test", &task.test());
@@ -44,11 +35,25 @@ ordered_json test_scorer(const LinkTask& task, std::int64_t mrr_negatives, const
 
 }  // namespace
 
+std::span<const Protocol> all_protocols() {
+  static const std::vector<Protocol> all = [] {
+    std::vector<Protocol> list;
+    for (const ProtocolEntry& entry : protocols()) list.push_back(entry.protocol);
+    return list;
+  }();
+  return all;
+}
+
 void create_run(const fs::path& folder, const RunSpec& spec, const std::string& data_digest) {
   AtomicFolder output(folder, /*replace=*/false);
-  const ordered_json options = {{"version", CURNM_VERSION},     {"data", spec.data},
-                                {"data_digest", data_digest},   {"train", to_json(spec.train)},
-                                {"model", to_json(spec.model)}, {"task", to_json(spec.task)}};
+  const ModelEntry& model = find_entry("model", models(), spec.train.model);
+  const ordered_json options = {
+      {"version", CURNM_VERSION},
+      {"data", spec.data},
+      {"data_digest", data_digest},
+      {"train", to_json(spec.train)},
+      {"model", to_json(spec.model, {model.options.begin(), model.options.end()})},
+      {"task", to_json(spec.task)}};
   write_file(output.staging() / "options.json", options.dump(2) + "\n");
   output.commit();
 }
@@ -87,27 +92,27 @@ ordered_json protocol_metrics(const std::vector<ProtocolScores>& scores, std::in
   return result;
 }
 
-ordered_json test_run(Trainer& trainer, std::int64_t mrr_negatives, const ScoreSink& sink) {
+ordered_json test_run(Trainer& trainer, const TestRequest& request) {
   trainer.restore_best();
   trainer.advance_to(trainer.task().split().first_test);
   const std::vector<torch::Tensor> validation_end = trainer.model().state();
-  return test_scorer(trainer.task(), mrr_negatives, sink, [&] {
+  return test_scorer(trainer.task(), request, [&] {
     trainer.model().set_state(validation_end);
     return std::make_unique<LinkScorer>(trainer.scorer());
   });
 }
 
-ordered_json test_baseline(const LinkTask& task, std::string_view name, std::int64_t mrr_negatives,
-                           const ScoreSink& sink) {
-  return test_scorer(task, mrr_negatives, sink, [&] { return make_baseline(name, task); });
+ordered_json test_baseline(const LinkTask& task, std::string_view name,
+                           const TestRequest& request) {
+  return test_scorer(task, request, [&] { return make_baseline(name, task); });
 }
 
-ordered_json best_baselines(const LinkTask& task) {
+ordered_json best_baselines(const LinkTask& task, std::span<const Protocol> asked) {
   const std::int64_t batch_size = task.evaluation_batch();
   ordered_json best;
   for (const BaselineEntry& entry : baselines()) {
     const std::vector<ProtocolScores> scores =
-        score_protocols(*entry.make(task), task.test(), all_protocols(), batch_size);
+        score_protocols(*entry.make(task), task.test(), asked, batch_size);
     const ordered_json all = protocol_metrics(scores, batch_size);
     for (const auto& [protocol, metrics] : all.items()) {
       const double ap = metrics["ap"];

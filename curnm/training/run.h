@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 
 #include "curnm/evaluation/evaluate.h"
@@ -10,7 +11,7 @@
 
 namespace curnm {
 
-/// What was asked for: enough to repeat a run.
+/// What a run is made from: enough to repeat it.
 struct RunSpec {
   std::string data;  // as `open_dataset` takes it
   TrainOptions train;
@@ -24,7 +25,7 @@ struct RunSpec {
 //   checkpoint     where to go on
 //   result.json    the test, once the training is over
 
-/// Throws Error when the folder exists.
+/// Throws Error when the folder exists. Options that the model has no use for are left out.
 void create_run(const std::filesystem::path& folder, const RunSpec& spec,
                 const std::string& data_digest);
 /// Throws Error for a folder that is no run, or whose options are damaged.
@@ -35,20 +36,28 @@ void write_metrics(const std::filesystem::path& folder, const std::vector<EpochR
 nlohmann::ordered_json protocol_metrics(const std::vector<ProtocolScores>& scores,
                                         std::int64_t batch_size);
 
+std::span<const Protocol> all_protocols();
+
 /// Every row that was scored: protocol, position, score of the positive and of its negative.
 using ScoreSink = std::function<void(std::string_view set, const EvaluationSet& evaluated,
                                      const std::vector<ProtocolScores>& scores)>;
 
+struct TestRequest {
+  std::span<const Protocol> protocols = all_protocols();
+  std::int64_t mrr_negatives = 0;  // 0: no mean reciprocal rank
+  ScoreSink sink = {};
+};
+
 /// The best weights on the test events and on the new-node test events, each from the state at the
-/// end of validation: {"test": {...}, "test_new": {...}}. `mrr_negatives` > 0 adds "mrr".
-nlohmann::ordered_json test_run(Trainer& trainer, std::int64_t mrr_negatives,
-                                const ScoreSink& sink = {});
+/// end of validation: {"test": {...}, "test_new": {...}}, with "mrr" in them where asked for.
+nlohmann::ordered_json test_run(Trainer& trainer, const TestRequest& request = {});
 
 /// The same for a scorer without parameters.
 nlohmann::ordered_json test_baseline(const LinkTask& task, std::string_view name,
-                                     std::int64_t mrr_negatives, const ScoreSink& sink = {});
+                                     const TestRequest& request = {});
 
 /// The best baseline of each protocol: {"random": {"name": ..., "ap": ...}, ...}.
-nlohmann::ordered_json best_baselines(const LinkTask& task);
+nlohmann::ordered_json best_baselines(const LinkTask& task,
+                                      std::span<const Protocol> asked = all_protocols());
 
 }  // namespace curnm

@@ -84,18 +84,17 @@ ordered_json to_json(const EpochRecord& record) {
 
 Trainer::Trainer(const LinkTask& task, const TrainOptions& options,
                  const ModelOptions& model_options)
-    : task_(task), options_(options), model_options_(model_options) {
+    : task_(task), options_(options) {
   check_ranges(options_);
   const torch::Device device = parse_device(options.device);
-  model_ = make_model(options.model, model_options,
-                      context_of(task, options.seed, model_options.snapshots, device));
+  const ModelContext context = context_of(task, options.seed, model_options.snapshots, device);
+  model_options_ = resolved(options.model, model_options, context);
+  model_ = make_model(options.model, model_options_, context);
   decoder_ = std::make_shared<EdgeDecoder>(model_options.width);
   initialise(*decoder_, Rng(options.seed, Stream::kInitialisation, /*epoch=*/1));
   decoder_->to(device);
-  miner_ = make_miner(options.miner, {.pairs = &task.train_pairs(),
-                                      .partners = &task.train_partners(),
-                                      .destinations = task.train_destinations(),
-                                      .seed = options.seed});
+  miner_ = make_miner(options.miner,
+                      {.pairs = &task.train_pairs(), .destinations = task.train_destinations()});
   std::vector<torch::Tensor> parameters = model_->parameters();
   for (const torch::nn::Module* module : {static_cast<torch::nn::Module*>(decoder_.get()),
                                           static_cast<torch::nn::Module*>(miner_.get())}) {
@@ -105,21 +104,21 @@ Trainer::Trainer(const LinkTask& task, const TrainOptions& options,
                                       AdamOptions{.learning_rate = options.learning_rate});
 }
 
-std::vector<std::int64_t> Trainer::boundaries() const {
-  Rng rng(options_.seed, Stream::kTraining, static_cast<std::uint64_t>(epoch_));
-  const auto shift =
-      static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(options_.batch)));
+std::vector<std::int64_t> batch_boundaries(std::int64_t events, std::int64_t batch, Rng rng) {
+  const auto shift = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(batch)));
   std::vector<std::int64_t> bounds = {0};
-  for (std::int64_t end = shift; end < task_.train().size(); end += options_.batch) {
-    if (end > 0) bounds.push_back(end);
+  for (std::int64_t end = shift == 0 ? batch : shift; end < events; end += batch) {
+    bounds.push_back(end);
   }
-  bounds.push_back(task_.train().size());
+  bounds.push_back(events);
   return bounds;
 }
 
 /// The paper's loop. Returns false when the observer asked to stop.
 bool Trainer::train_epoch(TrainObserver& observer) {
-  const std::vector<std::int64_t> bounds = boundaries();
+  const std::vector<std::int64_t> bounds =
+      batch_boundaries(task_.train().size(), options_.batch,
+                       Rng(options_.seed, Stream::kTraining, static_cast<std::uint64_t>(epoch_)));
   model_->look_at(task_.train_graph());
   model_->train();
   StageClock clock(current_);
@@ -250,11 +249,15 @@ void Trainer::advance_to(EventId end) {
   observe(end);
 }
 
+/// What decides the course of a training, besides the data.
+ordered_json Trainer::options_json() const {
+  return {{"train", curnm::to_json(options_)}, {"model", curnm::to_json(model_options_)}};
+}
+
 Checkpoint Trainer::checkpoint() const {
   Checkpoint all;
-  all.document = {{"train", curnm::to_json(options_)},
-                  {"model", curnm::to_json(model_options_)},
-                  {"data_digest", task_.dataset().digest()},
+  all.document = {{"options", options_json()},
+                  {"data_digest", task_.data_digest()},
                   {"epoch", epoch_},
                   {"position", position_},
                   {"current", to_json(current_)},
@@ -274,9 +277,13 @@ Checkpoint Trainer::checkpoint() const {
 
 void Trainer::resume(const Checkpoint& checkpoint) {
   const ordered_json& document = checkpoint.document;
-  if (document.at("data_digest") != task_.dataset().digest()) {
+  if (document.at("data_digest") != task_.data_digest()) {
     fail("the checkpoint belongs to another data set (digest {}, this one has {})",
-         document.at("data_digest").get<std::string>(), task_.dataset().digest());
+         document.at("data_digest").get<std::string>(), task_.data_digest());
+  }
+  if (document.at("options") != options_json()) {
+    fail("the checkpoint was written with other options: {}\nthese are: {}",
+         document.at("options").dump(), options_json().dump());
   }
   checkpoint.restore("model", *model_);
   checkpoint.restore("decoder", *decoder_);

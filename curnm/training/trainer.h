@@ -76,6 +76,10 @@ struct EpochRecord {
 };
 nlohmann::ordered_json to_json(const EpochRecord& record);
 
+/// Batch boundaries 0 = b_0 < b_1 < ... = events of an epoch: every inner one is shifted by the
+/// same amount, drawn from the generator.
+std::vector<std::int64_t> batch_boundaries(std::int64_t events, std::int64_t batch, Rng rng);
+
 /// What watches a training: progress bars, logs, signals.
 class TrainObserver {
  public:
@@ -110,6 +114,7 @@ class Trainer {
   void advance_to(EventId end);
 
   Checkpoint checkpoint() const;
+  /// Throws Error for a checkpoint of another data set or with other options.
   void resume(const Checkpoint& checkpoint);
 
   Model& model() { return *model_; }
@@ -117,12 +122,13 @@ class Trainer {
   LinkScorer scorer() { return LinkScorer(*model_, *decoder_, options_.seed); }
   const LinkTask& task() const { return task_; }
   const TrainOptions& options() const { return options_; }
+  /// Resolved: nothing is left open.
+  const ModelOptions& model_options() const { return model_options_; }
   const std::vector<EpochRecord>& records() const { return records_; }
   std::int64_t best_epoch() const { return best_epoch_; }
 
  private:
-  /// Batch boundaries 0 = b_0 < b_1 < ... of an epoch: all shifted by the same random amount.
-  std::vector<std::int64_t> boundaries() const;
+  nlohmann::ordered_json options_json() const;
   bool train_epoch(TrainObserver& observer);
   void check_finite(const Mined& mined) const;
   double validate();

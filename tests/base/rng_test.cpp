@@ -66,6 +66,11 @@ TEST(RngTest, StreamNumbersAreFixed) {
   EXPECT_EQ(static_cast<int>(Stream::kEvaluation), 4);
   EXPECT_EQ(static_cast<int>(Stream::kSynthetic), 5);
   EXPECT_EQ(static_cast<int>(Stream::kBenchmark), 6);
+  EXPECT_EQ(static_cast<int>(Stream::kInitialisation), 7);
+  EXPECT_EQ(static_cast<int>(Stream::kRandomFeatures), 8);
+  EXPECT_EQ(static_cast<int>(Stream::kTraining), 9);
+  EXPECT_EQ(static_cast<int>(Stream::kRanking), 11);
+  EXPECT_EQ(static_cast<int>(Stream::kEvaluationNeighbors), 12);
 }
 
 TEST(RngTest, SameKeyGivesTheSameDraws) {

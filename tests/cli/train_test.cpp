@@ -43,6 +43,8 @@ TEST_F(TrainCli, ARunLeavesOptionsMetricsResultAndCheckpoint) {
   const json options = json::parse(read("run/options.json"));
   EXPECT_EQ(options["train"]["model"], "jodie");
   EXPECT_EQ(options["model"]["width"], 16);
+  EXPECT_EQ(options["model"]["dropout"], 0.1) << "resolved";
+  EXPECT_FALSE(options["model"].contains("heads")) << "jodie has none";
   EXPECT_EQ(options["data_digest"], json::parse(curnm("stats net --json").out)["digest"]);
 
   const std::string metrics = read("run/metrics.jsonl");
@@ -119,6 +121,10 @@ TEST_F(TrainCli, EvaluationTakesTheOptionsOfTheRun) {
   ASSERT_EQ(curnm(train("run", 1) + " --negative-seed 7 --evaluation-batch 100").exit_code, 0);
   const json as_trained = json::parse(curnm("eval run --json").out);
   EXPECT_EQ(as_trained["test"], result("run")["test"]);
+  const json one = json::parse(curnm("eval run --json --protocol trans").out);
+  EXPECT_EQ(one["test"]["trans"], as_trained["test"]["trans"]);
+  EXPECT_FALSE(one["test"].contains("random"));
+  EXPECT_FALSE(one["best_baseline"].contains("random"));
   const json other = json::parse(curnm("eval run --json --negative-seed 8").out);
   EXPECT_NE(other["test"], as_trained["test"]);
   const json rule = json::parse(curnm("eval net --model recency-dst --json").out);
@@ -179,6 +185,9 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train net --device gpu --out r", 2, "--device gpu");
   expect("train net --split roll --out r", 2, "has no split of its own");
   expect("train net --collisions some --out r", 2, "allowed, source, nowhere");
+  expect("train net --model jodie --heads 4 --out r", 2, "--heads has no effect on jodie");
+  expect("train net --model tgn --snapshots 4 --out r", 2, "--snapshots has no effect on tgn");
+  expect("train net --model dysat --ties strict --out r", 2, "--ties has no effect on dysat");
   expect("train --out r", 2, "either DATA or --resume");
   expect("train --resume nowhere", 1, "is not a run");
   expect("eval nowhere", 1, "is not a run");
@@ -189,6 +198,10 @@ TEST_F(TrainCli, MistakesAreExplained) {
   EXPECT_FALSE(fs::exists(folder_ / "r"));
   ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
   expect("predict run --src nobody --time 5", 1, "node 'nobody' is not in the network");
+  expect("train --resume run --epochs 5", 2, "--epochs has no effect on a run that is resumed");
+  expect("train --resume run --out r", 2, "--out has no effect");
+  expect("eval run --hidden-share 0", 2, "--hidden-share has no effect on the test of a trained");
+  expect("eval run --protocol tran", 2, "did you mean 'trans'?");
 }
 
 TEST_F(TrainCli, ListAndDoctorAnswer) {

@@ -46,7 +46,6 @@ TEST(LinkTaskTest, WithoutNewNodesThereIsNoSuchSet) {
   }
   const LinkTask task({.name = "dense", .events = {src, dst, time, 7}}, {.hidden_share = 0});
   EXPECT_EQ(task.new_test(), nullptr);
-  EXPECT_EQ(task.new_validation(), nullptr);
 }
 
 TEST(LinkTaskTest, OptionsDecide) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 
 #include "curnm/data/synthetic.h"
 #include "curnm/evaluation/baselines.h"
@@ -51,7 +52,7 @@ TEST_P(EveryModel, ResumesToTheSameBits) {
   TrainObserver nobody;
   Trainer whole(task, quick(GetParam()), kSmall);
   ASSERT_EQ(whole.run(nobody), TrainOutcome::kFinished);
-  const auto expected = test_run(whole, /*mrr_negatives=*/5);
+  const auto expected = test_run(whole, {.mrr_negatives = 5});
 
   const TemporaryFolder folder;
   for (const std::int64_t batches : {1, 13, 30, 50}) {
@@ -63,7 +64,8 @@ TEST_P(EveryModel, ResumesToTheSameBits) {
     Trainer second(task, quick(GetParam()), kSmall);
     second.resume(load_checkpoint(folder / "checkpoint"));
     ASSERT_EQ(second.run(nobody), TrainOutcome::kFinished);
-    EXPECT_EQ(test_run(second, 5), expected) << "stopped after " << batches << " batches";
+    EXPECT_EQ(test_run(second, {.mrr_negatives = 5}), expected)
+        << "stopped after " << batches << " batches";
     ASSERT_EQ(second.records().size(), whole.records().size());
     for (std::size_t e = 0; e < whole.records().size(); ++e) {
       EXPECT_EQ(second.records()[e].losses, whole.records()[e].losses) << e;
@@ -76,8 +78,8 @@ TEST_P(EveryModel, TestingTwiceGivesTheSameBits) {
   TrainObserver nobody;
   Trainer trainer(task, quick(GetParam(), 1), kSmall);
   trainer.run(nobody);
-  const auto once = test_run(trainer, 5);
-  EXPECT_EQ(test_run(trainer, 5), once);
+  const auto once = test_run(trainer, {.mrr_negatives = 5});
+  EXPECT_EQ(test_run(trainer, {.mrr_negatives = 5}), once);
 }
 
 // A network whose destinations follow the preferences of their sources: popularity knows nothing of
@@ -90,8 +92,8 @@ TEST_P(EveryModel, LearnsWhatPopularityCannotKnow) {
   TrainObserver nobody;
   Trainer trainer(task, quick(GetParam(), 8), {.width = 32, .time_width = 16, .neighbors = 8});
   trainer.run(nobody);
-  const double learned = test_run(trainer, 0)["test"]["random"]["ap"];
-  const double popular = test_baseline(task, "popularity", 0)["test"]["random"]["ap"];
+  const double learned = test_run(trainer)["test"]["random"]["ap"];
+  const double popular = test_baseline(task, "popularity")["test"]["random"]["ap"];
   EXPECT_GT(learned, popular + 0.05);
 }
 
@@ -110,29 +112,34 @@ TEST_P(EveryModel, LearnsNothingWhereThereIsNothing) {
   Trainer trainer(task, quick(GetParam(), 4), kSmall);
   trainer.run(nobody);
   // 225 test events: the AP of noise has a standard deviation of about 0.03.
-  EXPECT_NEAR(test_run(trainer, 0)["test"]["random"]["ap"].get<double>(), 0.5, 0.1);
+  EXPECT_NEAR(test_run(trainer)["test"]["random"]["ap"].get<double>(), 0.5, 0.1);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryModel, ::testing::ValuesIn(model_names()),
                          [](const auto& test) { return std::string(test.param); });
 
-TEST(TrainerTest, BatchesCoverTheTrainingEventsOnceWithShiftedBoundaries) {
-  const LinkTask task(small_network());
-  class Count final : public TrainObserver {
-   public:
-    void on_batch(std::int64_t epoch, std::int64_t done, std::int64_t of) override {
-      if (done == of) batches_.push_back({epoch, of});
-    }
-    std::vector<std::pair<std::int64_t, std::int64_t>> batches_;
-  };
-  Count count;
-  Trainer trainer(task, quick("jodie", 4), kSmall);
-  trainer.run(count);
-  ASSERT_EQ(count.batches_.size(), 4U);
-  const std::int64_t full = task.train().size() / 50;
-  for (const auto& [epoch, of] : count.batches_) {
-    EXPECT_GE(of, full) << epoch;
-    EXPECT_LE(of, full + 2) << epoch;
+TEST(BatchBoundariesTest, CoverTheEventsOnceAllShiftedAlike) {
+  std::set<std::int64_t> shifts;
+  for (std::uint64_t draw = 0; draw < 200; ++draw) {
+    const std::vector<std::int64_t> bounds =
+        batch_boundaries(103, 10, Rng(1, Stream::kTest, 0, draw));
+    ASSERT_EQ(bounds.front(), 0);
+    ASSERT_EQ(bounds.back(), 103);
+    ASSERT_TRUE(bounds[1] >= 1 && bounds[1] <= 10) << bounds[1];
+    shifts.insert(bounds[1]);
+    for (std::size_t i = 2; i + 1 < bounds.size(); ++i) EXPECT_EQ(bounds[i] - bounds[i - 1], 10);
+    const std::int64_t last = bounds.back() - bounds[bounds.size() - 2];
+    EXPECT_TRUE(last >= 1 && last <= 10) << last;
+  }
+  EXPECT_EQ(shifts.size(), 10U) << "every shift occurs";
+}
+
+TEST(BatchBoundariesTest, FewEvents) {
+  for (std::uint64_t draw = 0; draw < 50; ++draw) {
+    EXPECT_EQ(batch_boundaries(1, 10, Rng(1, Stream::kTest, 0, draw)),
+              (std::vector<std::int64_t>{0, 1}));
+    EXPECT_EQ(batch_boundaries(3, 1, Rng(1, Stream::kTest, 0, draw)),
+              (std::vector<std::int64_t>{0, 1, 2, 3}));
   }
 }
 
@@ -185,11 +192,22 @@ TEST(CheckpointTest, OfAnotherDataSetIsRefused) {
   EXPECT_TRUE(fails([&] { stranger.resume(trainer.checkpoint()); }, {"another data set"}));
 }
 
-TEST(CheckpointTest, OfAnotherModelIsRefused) {
+TEST(CheckpointTest, WithOtherOptionsIsRefused) {
   const LinkTask task(small_network());
   Trainer trainer(task, quick("jodie", 1), kSmall);
   Trainer wider(task, quick("jodie", 1), {.width = 20, .time_width = 8});
-  EXPECT_TRUE(fails([&] { wider.resume(trainer.checkpoint()); }, {"does not fit the model"}));
+  EXPECT_TRUE(
+      fails([&] { wider.resume(trainer.checkpoint()); }, {"other options", "\"width\":20"}));
+  Trainer longer(task, quick("jodie", 2), kSmall);
+  EXPECT_TRUE(fails([&] { longer.resume(trainer.checkpoint()); }, {"other options"}));
+}
+
+TEST(CheckpointTest, OfAnotherShapeIsRefused) {
+  EdgeDecoder narrow(4);
+  EdgeDecoder wide(5);
+  Checkpoint checkpoint;
+  checkpoint.put("decoder", narrow);
+  EXPECT_TRUE(fails([&] { checkpoint.restore("decoder", wide); }, {"does not fit the model"}));
 }
 
 }  // namespace
