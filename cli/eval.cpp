@@ -97,7 +97,7 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
   }
   ordered_json result;
   if (is_run) {
-    Trainer trainer(task, spec.train, spec.model);
+    Trainer trainer(task, spec.train, spec.model, spec.miner);
     trainer.resume(load_checkpoint(fs::path(flags.target) / "checkpoint"));
     result = test_run(trainer, request);
   } else {

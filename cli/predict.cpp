@@ -126,7 +126,7 @@ void run_predict(const PredictFlags& flags) {
   set_threads(flags.threads);
   const RunSpec spec = read_run(flags.run);
   const LinkTask task(open_dataset(spec.data), spec.task);
-  Trainer trainer(task, spec.train, spec.model);
+  Trainer trainer(task, spec.train, spec.model, spec.miner);
   trainer.resume(load_checkpoint(fs::path(flags.run) / "checkpoint"));
   const Names names(task);
 

@@ -2,14 +2,27 @@
 
 #include <fmt/format.h>
 #include <torch/torch.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
 #include <thread>
 
 #include "curnm/base/error.h"
 #include "curnm/base/parallel.h"
 
 namespace curnm::cli {
+
+void sleep_while_waiting(char** argv) {
+  // libgomp reads its environment when it is loaded, before main: hence the second start.
+  if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  constexpr std::array<std::string_view, 4> kLong = {"train", "eval", "predict", "bench"};
+  if (argv[1] == nullptr || std::find(kLong.begin(), kLong.end(), argv[1]) == kLong.end()) return;
+  ::setenv("GOMP_SPINCOUNT", "10000", /*overwrite=*/1);
+  ::execv("/proc/self/exe", argv);  // returns only where it failed: then go on as it is
+}
 
 void set_threads(std::int64_t threads) {
   if (threads < 0) throw UsageError(fmt::format("--threads {} must not be negative", threads));

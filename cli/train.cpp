@@ -79,6 +79,8 @@ class RunObserver final : public TrainObserver {
     if (since_checkpoint_.seconds() >= checkpoint_seconds_) save();
   }
 
+  void on_note(const std::string& note) override { fmt::print(stderr, "note: {}\n", note); }
+
   void save() {
     save_checkpoint(trainer_.checkpoint(), folder_ / "checkpoint");
     since_checkpoint_ = Stopwatch();
@@ -94,8 +96,8 @@ class RunObserver final : public TrainObserver {
   double next_draw_ = 0;
 };
 
-void print_options(const char* part, const ordered_json& options) {
-  fmt::print(stderr, "{:<9}", part);
+void print_options(const std::string& part, const ordered_json& options) {
+  fmt::print(stderr, "{:<6}", part);
   for (const auto& [name, value] : options.items()) {
     fmt::print(stderr, " {} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
   }
@@ -107,10 +109,8 @@ void print_setup(const RunSpec& spec, const LinkTask& task, const std::string& f
              spec.train.model, task.dataset().name, grouped(task.train().size()),
              grouped(task.validation().positives.size()), grouped(task.test().positives.size()),
              grouped(task.new_test() == nullptr ? 0 : task.new_test()->positives.size()));
-  const ModelEntry& model = find_entry("model", models(), spec.train.model);
-  print_options("training", to_json(spec.train));
-  print_options("model", to_json(spec.model, {model.options.begin(), model.options.end()}));
-  print_options("task", to_json(spec.task));
+  const ordered_json parts = options_json(spec);
+  for (const auto& [part, options] : parts.items()) print_options(part, options);
   fmt::print(stderr, "curnm {}, data {}, run folder {}\n", CURNM_VERSION,
              task.data_digest().substr(0, 12), folder);
 }
@@ -134,7 +134,9 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
   }
   if (flags.resume.empty()) {
     const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
-    return refuse_unused<ModelOptions>(command, model.name, model.options);
+    const MinerEntry& miner = find_entry("miner", miners(), flags.spec.train.miner);
+    refuse_unused<ModelOptions>(command, model.name, model.options);
+    return refuse_unused<MinerOptions>(command, miner.name, miner.options());
   }
   constexpr std::array<std::string_view, 3> kOfTheSession = {"threads", "checkpoint-seconds",
                                                              "json"};
@@ -143,6 +145,7 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
   };
   refuse(flags.spec.train);
   refuse(flags.spec.model);
+  refuse(flags.spec.miner);
   refuse(flags.spec.task);
   if (!flags.out.empty()) throw UsageError("--out has no effect on a run that is resumed");
 }
@@ -156,8 +159,9 @@ int run_train(const TrainFlags& flags) {
   Dataset dataset = open_dataset(spec.data);
   print_notes(dataset);
   const LinkTask task(std::move(dataset), spec.task);
-  Trainer trainer(task, spec.train, spec.model);
+  Trainer trainer(task, spec.train, spec.model, spec.miner);
   spec.model = trainer.model_options();
+  spec.miner = trainer.miner_options();
   if (!resuming) create_run(folder, spec, task.data_digest());
   if (resuming && fs::exists(fs::path(folder) / "checkpoint")) {
     trainer.resume(load_checkpoint(fs::path(folder) / "checkpoint"));
@@ -199,6 +203,7 @@ void add_train(CLI::App& app, int& exit_code) {
   command->add_option("--resume", flags->resume, "folder of a run to continue");
   add_fields(*command, flags->spec.train);
   add_fields(*command, flags->spec.model);
+  add_fields(*command, flags->spec.miner);
   add_fields(*command, flags->spec.task);
   command->add_option("--threads", flags->threads, "0: all cores");
   command

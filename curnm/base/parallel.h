@@ -47,4 +47,15 @@ void parallel_for(std::int64_t n, std::int64_t grain, const Body& body) {
                   [&](int, std::int64_t begin, std::int64_t end) { body(begin, end); });
 }
 
+/// Cuts 0 .. n-1 into exactly `parts` nearly equal pieces and calls body(part, begin, end) for
+/// each, on any number of threads: for sums that must not depend on how many there are.
+template <class Body>
+void parallel_parts(std::int64_t n, int parts, const Body& body) {
+  parallel_for(parts, /*grain=*/1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t part = first; part < last; ++part) {
+      body(static_cast<int>(part), n * part / parts, n * (part + 1) / parts);
+    }
+  });
+}
+
 }  // namespace curnm

@@ -21,6 +21,8 @@ enum class Stream : std::uint64_t {
   kTraining = 9,  // batch boundaries, neighbours and dropout of a training step
   kRanking = 11,
   kEvaluationNeighbors = 12,
+  kPositives = 13,
+  kHardCache = 14,
 };
 
 /// Counter-based generator: draw i of a key is a pure function of (key, i), and a key is a pure

@@ -56,6 +56,7 @@ LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
       train_graph_(log(), std::span<const EventId>(split_.train)),
       graph_(log()),
       train_pairs_(train_.log),
+      train_partners_(train_.log, Partnership::kMutual),
       pairs_(log()),
       partners_(log(), Partnership::kMutual),
       train_destinations_(destinations_of(train_.log)) {

@@ -100,6 +100,7 @@ class LinkTask {
   const TemporalGraph& train_graph() const { return train_graph_; }
   const TemporalGraph& graph() const { return graph_; }
   const History& train_pairs() const { return train_pairs_; }
+  const History& train_partners() const { return train_partners_; }
   const History& pairs() const { return pairs_; }
   const History& partners() const { return partners_; }
   const std::vector<NodeId>& train_destinations() const { return train_destinations_; }
@@ -120,6 +121,7 @@ class LinkTask {
   TemporalGraph train_graph_;
   TemporalGraph graph_;
   History train_pairs_;
+  History train_partners_;
   History pairs_;
   History partners_;
   std::vector<NodeId> train_destinations_;

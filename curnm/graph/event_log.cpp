@@ -1,5 +1,6 @@
 #include "curnm/graph/event_log.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -41,6 +42,17 @@ EventLog select(const EventLog& log, std::span<const EventId> ids) {
     time.push_back(log.time[e]);
   }
   return {std::move(src), std::move(dst), std::move(time), log.num_nodes};
+}
+
+Timestamp median_step(const EventLog& log) {
+  std::vector<Timestamp> steps;
+  for (EventId e = 1; e < log.size(); ++e) {
+    if (log.time[e] > log.time[e - 1]) steps.push_back(log.time[e] - log.time[e - 1]);
+  }
+  if (steps.empty()) return 0;
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), middle, steps.end());
+  return *middle;
 }
 
 bool is_bipartite(const EventLog& log) {

@@ -31,4 +31,7 @@ EventLog select(const EventLog& log, std::span<const EventId> ids);
 /// True when no node is both a source and a destination.
 bool is_bipartite(const EventLog& log);
 
+/// The median step between consecutive distinct times; 0 where all are equal.
+Timestamp median_step(const EventLog& log);
+
 }  // namespace curnm

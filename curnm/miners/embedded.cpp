@@ -1,8 +1,9 @@
 #include "curnm/miners/embedded.h"
 
 #include <algorithm>
-#include <numeric>
+#include <unordered_map>
 
+#include "curnm/base/distinct_rows.h"
 #include "curnm/nn/tensors.h"
 
 namespace curnm {
@@ -17,29 +18,28 @@ class Numbering {
   std::int64_t row(NodeId node, Timestamp t) {
     // Equal questions have equal times, and the batch is in time order: only the questions since
     // the last change of time can be repeated.
-    if (times_.empty() || times_.back() != t) first_ = nodes_.size();
-    const auto begin = nodes_.begin() + static_cast<std::ptrdiff_t>(first_);
-    const auto found = std::find(begin, nodes_.end(), node);
-    if (found == nodes_.end()) {
+    if (times_.empty() || times_.back() != t) rows_.clear();
+    const auto [found, is_new] = rows_.try_emplace(node, static_cast<std::int64_t>(nodes_.size()));
+    if (is_new) {
       nodes_.push_back(node);
       times_.push_back(t);
-      return static_cast<std::int64_t>(nodes_.size()) - 1;
     }
-    return found - nodes_.begin();
+    return found->second;
   }
 
  private:
   std::vector<NodeId>& nodes_;
   std::vector<Timestamp>& times_;
-  std::size_t first_ = 0;
+  std::unordered_map<NodeId, std::int64_t> rows_;  // of the last time
 };
 
 }  // namespace
 
-BatchRoots::BatchRoots(const EventBatch& batch, const Candidates& candidates)
-    : width_(candidates.width) {
+BatchRoots::BatchRoots(const EventBatch& batch, const Candidates& candidates) {
   Numbering numbering(nodes_, times_);
-  const auto width = static_cast<std::size_t>(width_);
+  const auto width = static_cast<std::size_t>(candidates.width);
+  const ExtraPairs& extra = candidates.extra;
+  std::size_t x = 0;
   for (std::size_t i = 0; i < batch.src.size(); ++i) {
     const Timestamp t = batch.time[i];
     src_.push_back(numbering.row(batch.src[i], t));
@@ -47,21 +47,46 @@ BatchRoots::BatchRoots(const EventBatch& batch, const Candidates& candidates)
     for (std::size_t j = 0; j < width; ++j) {
       candidates_.push_back(numbering.row(candidates.nodes[i * width + j], t));
     }
+    for (; x < extra.rows.size() && extra.rows[x] == static_cast<std::int64_t>(i); ++x) {
+      extra_src_.push_back(numbering.row(extra.src[x], t));
+      extra_dst_.push_back(numbering.row(extra.dst[x], t));
+    }
   }
 }
 
-Embedded::Embedded(torch::Tensor z, const BatchRoots& roots)
-    : z_(std::move(z)),
-      src_(to_tensor(roots.src_, z_.device())),
-      dst_(to_tensor(roots.dst_, z_.device())),
-      candidates_(to_tensor(roots.candidates_, z_.device())),
-      width_(roots.width_) {}
+Embedded::Embedded(torch::Tensor embeddings, const BatchRoots& roots, Path how)
+    : z(std::move(embeddings)),
+      src(to_tensor(roots.src_, z.device())),
+      dst(to_tensor(roots.dst_, z.device())),
+      candidates(to_tensor(roots.candidates_, z.device())),
+      extra_src(to_tensor(roots.extra_src_, z.device())),
+      extra_dst(to_tensor(roots.extra_dst_, z.device())),
+      path(how) {}
 
-torch::Tensor Embedded::src() const { return z_.index_select(0, src_); }
-torch::Tensor Embedded::dst() const { return z_.index_select(0, dst_); }
-torch::Tensor Embedded::candidates() const { return z_.index_select(0, candidates_); }
-torch::Tensor Embedded::candidate_sources() const {
-  return z_.index_select(0, src_.repeat_interleave(width_));
+Embedded Embedded::restricted(const std::vector<std::int64_t>& chosen) const {
+  Embedded part = *this;
+  DistinctRows needed(z.size(0));
+  const auto renumber = [&](torch::Tensor& rows) {
+    const torch::Tensor old = rows.to(torch::kCPU);
+    std::vector<std::int64_t> fresh(static_cast<std::size_t>(old.numel()));
+    const std::int64_t* row = old.data_ptr<std::int64_t>();
+    for (std::size_t i = 0; i < fresh.size(); ++i) fresh[i] = needed.row(row[i]);
+    rows = to_tensor(fresh, z.device());
+  };
+  part.candidates = candidates.index_select(0, to_tensor(chosen, z.device()));
+  renumber(part.src);
+  renumber(part.dst);
+  renumber(part.candidates);
+  renumber(part.extra_src);
+  renumber(part.extra_dst);
+  part.z = select_rows(z, to_tensor(needed.keys(), z.device()), path);
+  return part;
+}
+
+Embedded Embedded::detached() const {
+  Embedded fixed = *this;
+  fixed.z = z.detach();
+  return fixed;
 }
 
 }  // namespace curnm

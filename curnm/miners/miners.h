@@ -6,6 +6,12 @@
 
 namespace curnm {
 
-std::shared_ptr<NegativeMiner> make_random(const MinerContext& context);
+using MakeMiner = std::shared_ptr<NegativeMiner>(const MinerOptions&, const MinerContext&);
+
+MakeMiner make_random;
+MakeMiner make_recent;
+MakeMiner make_ens;
+MakeMiner make_taser;
+MakeMiner make_curnm;
 
 }  // namespace curnm

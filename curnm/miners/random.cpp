@@ -1,37 +1,39 @@
 #include "curnm/miners/miners.h"
+#include "curnm/sampling/random_destinations.h"
 
 namespace curnm {
 namespace {
 
-/// One destination per positive, uniform over the training destinations that are not partners of
-/// the source at that time. Where all of them are, any destination.
+/// Destinations drawn uniformly from those of the training events that are no partners of the
+/// source at that time.
 class RandomMiner final : public NegativeMiner {
  public:
-  explicit RandomMiner(const MinerContext& context) : context_(context) {}
+  RandomMiner(const MinerOptions& options, const MinerContext& context)
+      : width_(options.plain.negatives), destinations_(context.pairs, context.destinations) {}
 
   Candidates propose(const EventBatch& batch, const Rng& key) override {
-    Candidates candidates{.width = 1};
-    const std::vector<NodeId>& destinations = context_.destinations;
+    Candidates candidates{.width = width_};
+    const auto width = static_cast<std::size_t>(width_);
+    candidates.nodes.resize(batch.src.size() * width);
     DrawScratch scratch;
-    const auto add = [&](NodeId v) { candidates.nodes.push_back(v); };
     for (std::size_t i = 0; i < batch.src.size(); ++i) {
       Rng rng = key.split(i);
-      if (draw_absent(*context_.pairs, destinations, batch.src[i], batch.time[i], 1, rng, scratch,
-                      add) == 0) {
-        add(destinations[rng.below(destinations.size())]);
-      }
+      destinations_.draw(batch.src[i], batch.time[i],
+                         std::span(candidates.nodes).subspan(i * width, width), rng, scratch);
     }
     return candidates;
   }
 
  private:
-  MinerContext context_;
+  std::int64_t width_;
+  RandomDestinations destinations_;
 };
 
 }  // namespace
 
-std::shared_ptr<NegativeMiner> make_random(const MinerContext& context) {
-  return std::make_shared<RandomMiner>(context);
+std::shared_ptr<NegativeMiner> make_random(const MinerOptions& options,
+                                           const MinerContext& context) {
+  return std::make_shared<RandomMiner>(options, context);
 }
 
 }  // namespace curnm

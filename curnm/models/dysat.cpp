@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "curnm/base/distinct_rows.h"
 #include "curnm/models/models.h"
 #include "curnm/nn/temporal_attention.h"
@@ -30,7 +32,8 @@ class Dysat final : public Model {
                                  .heads = options.heads,
                                  .time_width = 0,
                                  .edge_width = 0,
-                                 .dropout = options.dropout};
+                                 .dropout = options.dropout,
+                                 .path = context.path};
     first_ = register_module("first", std::make_shared<TemporalAttention>(layer));
     second_ = register_module("second", std::make_shared<TemporalAttention>(layer));
   }
@@ -51,10 +54,10 @@ class Dysat final : public Model {
   }
 
  private:
-  /// Slots of K neighbours for one node after the other.
+  /// K slots of neighbours for one node after the other.
   struct Sampled {
     std::vector<std::int64_t> neighbors;  // rows
-    std::vector<std::int32_t> mask;
+    std::vector<std::int32_t> counts;
   };
   /// Neighbours within the window of the nodes in rows `first` and later: numbered behind the last
   /// row, their slots appended to `out`.
@@ -65,22 +68,18 @@ class Dysat final : public Model {
     const NeighborSampler sampler(
         graph(), {.strategy = SamplingStrategy::kUniform, .neighbors = options_.neighbors});
     const Neighbors found = std::move(sampler.sample({nodes, times}, key, window).front());
-    for (NodeId node : found.nodes) {
-      out.neighbors.push_back(node == kNoNode ? 0 : rows.row(node));
-      out.mask.push_back(node == kNoNode ? 0 : 1);
-    }
+    for (NodeId node : found.nodes) out.neighbors.push_back(node == kNoNode ? 0 : rows.row(node));
+    out.counts.insert(out.counts.end(), found.counts.begin(), found.counts.end());
   }
 
   Neighborhood hood(const Sampled& sampled, std::int64_t rows) const {
-    const std::int64_t slots = rows * options_.neighbors;
-    const auto front = [&](const auto& values) {
-      return to_tensor(std::span(values).first(static_cast<std::size_t>(slots)), context_.device)
-          .view({rows, options_.neighbors});
-    };
-    return {
-        .roots = torch::arange(rows, torch::TensorOptions(torch::kInt64).device(context_.device)),
-        .neighbors = front(sampled.neighbors),
-        .mask = front(sampled.mask).to(torch::kBool)};
+    Neighborhood hood{.neighbors = options_.neighbors, .num_roots = rows};
+    hood.roots.resize(static_cast<std::size_t>(rows));
+    std::iota(hood.roots.begin(), hood.roots.end(), 0);
+    hood.counts.assign(sampled.counts.begin(), sampled.counts.begin() + rows);
+    hood.rows.assign(sampled.neighbors.begin(),
+                     sampled.neighbors.begin() + rows * options_.neighbors);
+    return hood;
   }
 
   /// Embeddings of the asked nodes in one snapshot: first-layer states of them and their

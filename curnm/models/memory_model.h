@@ -32,7 +32,8 @@ class MemoryModel : public Model {
                                   .learned_time = options.time_encoding == "learned",
                                   .time_scale = training_span(),
                                   .origin = context.first_time,
-                                  .edge_features = context.edge_features}));
+                                  .edge_features = context.edge_features,
+                                  .path = context.path}));
     if (context.node_features.defined()) {
       features_ = register_module("features",
                                   torch::nn::Linear(context.node_features.size(1), options.width));

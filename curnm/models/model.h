@@ -12,6 +12,7 @@
 #include "curnm/base/options.h"
 #include "curnm/base/rng.h"
 #include "curnm/graph/temporal_graph.h"
+#include "curnm/nn/path.h"
 #include "curnm/sampling/event_batch.h"
 #include "curnm/sampling/neighbor_sampler.h"
 
@@ -51,7 +52,7 @@ struct ModelOptions {
     visit(Field{.name = "heads", .help = "attention heads", .min = 1, .max = 1024, .symbol = "H"},
           heads);
     visit(Field{.name = "dropout",
-                .help = "dropout rate (-1: 0.2 for tgn, 0.1 for others)",
+                .help = "dropout rate (-1: 0.2 for tgn, 0.1 for jodie, 0.3 for dysat)",
                 .min = -1,
                 .max = 0.99},
           dropout);
@@ -84,6 +85,7 @@ struct ModelContext {
   double snapshot_length = 1;  // that suits the data
   std::uint64_t seed = 0;
   torch::Device device = torch::kCPU;
+  Path path = Path::kFast;
 };
 
 /// A temporal graph network: gives nodes embeddings as of a time.

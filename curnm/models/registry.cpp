@@ -20,7 +20,7 @@ constexpr std::array<ModelEntry, 3> kModels = {{
      kTgnOptions},
     {"jodie", "memory projected to the time of the question (Kumar et al. 2019)", 0.1, make_jodie,
      kJodieOptions},
-    {"dysat", "attention in snapshots, a recurrence over them (Sankar et al. 2020)", 0.1,
+    {"dysat", "attention in snapshots, a recurrence over them (Sankar et al. 2020)", 0.3,
      make_dysat, kDysatOptions},
 }};
 

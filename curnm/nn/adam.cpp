@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "curnm/base/error.h"
+#include "curnm/nn/kernels/elementwise.h"
 
 namespace curnm {
 
@@ -27,6 +28,19 @@ void Adam::step() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const torch::Tensor& gradient = parameters_[i].grad();
     if (!gradient.defined()) continue;
+    if (has_kernels(options_.path, parameters_[i])) {
+      kernels::adam({.rate = static_cast<float>(options_.learning_rate / mean_correction),
+                     .beta1 = static_cast<float>(options_.beta1),
+                     .one_minus_beta1 = static_cast<float>(1 - options_.beta1),
+                     .beta2 = static_cast<float>(options_.beta2),
+                     .one_minus_beta2 = static_cast<float>(1 - options_.beta2),
+                     .epsilon = static_cast<float>(options_.epsilon),
+                     .square_correction = static_cast<float>(square_correction)},
+                    gradient.contiguous().data_ptr<float>(), gradient.numel(),
+                    parameters_[i].data_ptr<float>(), mean_[i].data_ptr<float>(),
+                    square_[i].data_ptr<float>());
+      continue;
+    }
     mean_[i].mul_(options_.beta1).add_(gradient, 1 - options_.beta1);
     square_[i].mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
     const torch::Tensor scale = square_[i].sqrt().div_(square_correction).add_(options_.epsilon);

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "curnm/nn/path.h"
+
 namespace curnm {
 
 struct AdamOptions {
@@ -11,6 +13,7 @@ struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  Path path = Path::kFast;
 };
 
 /// Adam (Kingma, Ba 2015, arXiv 1412.6980v9), as torch::optim::Adam computes it. Ours because its

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "curnm/base/error.h"
+#include "curnm/nn/fused.h"
 #include "curnm/nn/tensors.h"
 
 namespace curnm {
@@ -97,10 +98,18 @@ torch::Tensor NodeMemory::read(const StateRows& rows) {
   if (options_.edge_features.defined()) {
     mail.push_back(options_.edge_features.index_select(0, to_tensor(events, device)));
   }
-  mail.push_back(encoding_->forward(to_tensor(waits, device)));
-  const torch::Tensor input = torch::cat(mail, 1);
-  const torch::Tensor updated = gru_.is_empty() ? rnn_(input, own) : gru_(input, own);
+  const bool has_kernel = has_kernels(options_.path, memory_) && !options_.learned_time;
+  mail.push_back(has_kernel ? encoding_->encode(waits)
+                            : encoding_->forward(to_tensor(waits, device)));
+  const torch::Tensor updated = update(torch::cat(mail, 1), own);
   return stored.index_copy(0, to_tensor(mailed_rows, device), updated);
+}
+
+torch::Tensor NodeMemory::update(const torch::Tensor& mail, const torch::Tensor& own) {
+  if (gru_.is_empty()) return rnn_(mail, own);
+  if (!has_kernels(options_.path, own)) return gru_(mail, own);
+  return gru_cell(torch::linear(mail, gru_->weight_ih, gru_->bias_ih),
+                  torch::linear(own, gru_->weight_hh, gru_->bias_hh), own);
 }
 
 void NodeMemory::observe(const EventBatch& batch) {
@@ -149,14 +158,9 @@ void NodeMemory::set_state(const std::vector<torch::Tensor>& state) {
   const torch::NoGradGuard no_grad;
   memory_.copy_(state[0]);
   mail_other_.copy_(state[1]);
-  const auto copy = [](const torch::Tensor& from, auto& to) {
-    using T = typename std::decay_t<decltype(to)>::value_type;
-    CURNM_ASSERT(from.numel() == static_cast<std::int64_t>(to.size()));
-    std::copy_n(from.data_ptr<T>(), to.size(), to.begin());
-  };
-  copy(state[2], mail_event_);
-  copy(state[3], mail_time_);
-  copy(state[4], updated_);
+  copy_to(state[2], std::span(mail_event_));
+  copy_to(state[3], std::span(mail_time_));
+  copy_to(state[4], std::span(updated_));
 }
 
 }  // namespace curnm

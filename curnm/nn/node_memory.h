@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "curnm/base/distinct_rows.h"
+#include "curnm/nn/path.h"
 #include "curnm/nn/time_encoding.h"
 #include "curnm/sampling/event_batch.h"
 
@@ -29,6 +30,7 @@ struct MemoryOptions {
   double time_scale = 1;
   Timestamp origin = 0;         // the time at which all memories start
   torch::Tensor edge_features;  // [E,F]; undefined where there are none
+  Path path = Path::kFast;
 };
 
 /// The distinct states that a batch needs: a node, with or without its pending mail.
@@ -82,6 +84,8 @@ class NodeMemory : public torch::nn::Module {
   void set_state(const std::vector<torch::Tensor>& state);
 
  private:
+  /// The updater applied to mails [n,·] and the memories they are for. [n,D]
+  torch::Tensor update(const torch::Tensor& mail, const torch::Tensor& own);
   /// New mail for the endpoints of a batch; what they had, where it was visible, becomes memory.
   void deliver(const EventBatch& batch);
 

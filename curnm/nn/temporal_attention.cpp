@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "curnm/nn/fused.h"
 #include "curnm/nn/tensors.h"
 
 namespace curnm {
@@ -36,31 +37,45 @@ TemporalAttention::Projection TemporalAttention::projection(const std::string& n
 }
 
 torch::Tensor TemporalAttention::per_neighbor(Projection& map, const torch::Tensor& states,
-                                              const Neighborhood& hood,
-                                              const torch::Tensor& encoded) {
-  const auto rows = hood.neighbors.size(0);
-  const auto width = hood.neighbors.size(1);
-  torch::Tensor result = map.node(states).index_select(0, hood.neighbors.flatten());
+                                              const torch::Tensor& rows,
+                                              const torch::Tensor& encoded,
+                                              const torch::Tensor& edges) {
+  torch::Tensor result = map.node(states).index_select(0, rows.flatten());
   if (encoded.defined()) result = result + map.time(encoded).view_as(result);
-  if (!map.edge.is_empty()) result = result + map.edge(hood.edges).view_as(result);
-  return result.view({rows, width, options_.heads, -1});
+  if (edges.defined()) result = result + map.edge(edges);
+  return result.view({rows.size(0), rows.size(1), options_.heads, -1});
 }
 
 torch::Tensor TemporalAttention::forward(const torch::Tensor& states, const Neighborhood& hood,
                                          const Rng& key) {
+  const bool phases_are_fixed = !encoding_ || !options_.learned_time;
+  return phases_are_fixed && has_kernels(options_.path, states) ? fast(states, hood, key)
+                                                                : plain(states, hood, key);
+}
+
+torch::Tensor TemporalAttention::plain(const torch::Tensor& states, const Neighborhood& hood,
+                                       const Rng& key) {
+  const torch::Device device = states.device();
   const std::int64_t head_width = options_.width / options_.heads;
-  const torch::Tensor own = states.index_select(0, hood.roots);  // [R,D]
-  torch::Tensor query = query_.node(states).index_select(0, hood.roots);
+  const torch::Tensor roots = to_tensor(hood.roots, device);
+  const torch::Tensor rows = to_tensor(hood.rows, device).view({-1, hood.neighbors});
+  const torch::Tensor own = states.index_select(0, roots);  // [R,D]
+  torch::Tensor query = query_.node(states).index_select(0, roots);
   torch::Tensor encoded;
   if (encoding_) {
-    encoded = encoding_->forward(hood.dt);  // [R,K,T]
-    query = query + query_.time(encoding_->forward(torch::zeros({1}, hood.dt.options())));
+    const torch::Tensor dt = to_tensor(hood.dt, device);
+    encoded = encoding_->forward(dt);  // [R·K,T]
+    query = query + query_.time(encoding_->forward(torch::zeros({1}, dt.options())));
   }
+  torch::Tensor edges;
+  if (!key_.edge.is_empty()) edges = hood.edges.index_select(0, to_tensor(hood.events, device));
   query = query.view({-1, 1, options_.heads, head_width});
-  const torch::Tensor keys = per_neighbor(key_, states, hood, encoded);      // [R,K,H,D/H]
-  const torch::Tensor values = per_neighbor(value_, states, hood, encoded);  // [R,K,H,D/H]
+  const torch::Tensor keys = per_neighbor(key_, states, rows, encoded, edges);
+  const torch::Tensor values = per_neighbor(value_, states, rows, encoded, edges);
 
-  const torch::Tensor mask = hood.mask.unsqueeze(-1);  // [R,K,1]
+  const torch::Tensor slots = torch::arange(hood.neighbors, rows.options());
+  const torch::Tensor mask =
+      slots.lt(to_tensor(hood.counts, device).unsqueeze(1)).unsqueeze(-1);  // [R,K,1]
   torch::Tensor weights = (query * keys).sum(-1) / std::sqrt(static_cast<double>(head_width));
   weights = torch::softmax(weights.masked_fill(~mask, -1e9), 1) * mask;  // [R,K,H]
   const double dropout = is_training() ? options_.dropout : 0;
@@ -69,6 +84,54 @@ torch::Tensor TemporalAttention::forward(const torch::Tensor& states, const Neig
   const torch::Tensor gathered = (weights.unsqueeze(-1) * values).sum(1).flatten(1);  // [R,D]
   const torch::Tensor mixed = out_(torch::cat({gathered, own}, 1));
   return norm_(torch::relu(keyed_dropout(mixed, dropout, key.split(1))));
+}
+
+torch::Tensor TemporalAttention::fast(const torch::Tensor& states, const Neighborhood& hood,
+                                      const Rng& key) {
+  const std::int64_t width = options_.width;
+  const auto roots = static_cast<std::int64_t>(hood.roots.size());
+  const double dropout = is_training() ? options_.dropout : 0;
+  auto plan = std::make_shared<AttentionPlan>(AttentionPlan{
+      .heads = options_.heads,
+      .neighbors = hood.neighbors,
+      .queries = hood.roots,
+      .counts = hood.counts,
+      .rows = hood.rows,
+      .weight_mask = dropout_mask({roots, hood.neighbors, options_.heads}, dropout, key.split(0)),
+      .output_mask = dropout_mask({roots, width}, dropout, key.split(1))});
+  const torch::Tensor of_roots = states.narrow(0, 0, hood.num_roots);
+  AttentionTensors tensors{
+      .q = query_.node(of_roots),
+      .kv = torch::linear(states, torch::cat({key_.node->weight, value_.node->weight}),
+                          torch::cat({key_.node->bias, value_.node->bias})),
+      .own = torch::linear(of_roots, out_->weight.narrow(1, width, width), out_->bias),
+      .out = out_->weight.narrow(1, 0, width),
+      .gamma = norm_->weight,
+      .beta = norm_->bias};
+  // W^T q, head by head. [Q,H·T]
+  const auto queries_of = [&](const torch::Tensor& map) {
+    std::vector<torch::Tensor> heads;
+    for (std::int64_t h = 0; h < options_.heads; ++h) {
+      const std::int64_t head_width = width / options_.heads;
+      heads.push_back(tensors.q.narrow(1, h * head_width, head_width)
+                          .mm(map.narrow(0, h * head_width, head_width)));
+    }
+    return torch::cat(heads, 1);
+  };
+  if (encoding_) {
+    plan->phi = encoding_->encode(hood.dt);
+    const std::vector<double> now = {0.0};
+    tensors.q = tensors.q + query_.time(encoding_->encode(now));
+    tensors.qt = queries_of(key_.time->weight);
+    tensors.value_time = value_.time->weight;
+  }
+  if (!key_.edge.is_empty()) {
+    plan->features = hood.events;
+    plan->edges = hood.edges;
+    tensors.qe = queries_of(key_.edge->weight);
+    tensors.value_edge = value_.edge->weight;
+  }
+  return attention(tensors, std::move(plan));
 }
 
 }  // namespace curnm

@@ -2,19 +2,26 @@
 
 #include <torch/torch.h>
 
+#include <vector>
+
 #include "curnm/base/rng.h"
+#include "curnm/nn/path.h"
 #include "curnm/nn/time_encoding.h"
 
 namespace curnm {
 
 /// Whom each of R roots attends to. States are given once per distinct node; roots and neighbours
-/// are rows of that table.
+/// are rows of that table. A root has neighbours in the first `counts[r]` of its K slots; the
+/// others hold any valid row.
 struct Neighborhood {
-  torch::Tensor roots;      // [R], int64: rows of the states
-  torch::Tensor neighbors;  // [R,K], int64: rows of the states; any valid row where masked
-  torch::Tensor mask;       // [R,K], bool: true where there is a neighbour
-  torch::Tensor dt;         // [R,K], double: time since the event; undefined without time encoding
-  torch::Tensor edges;      // [R,K,F]: features of the events; undefined where there are none
+  std::int64_t neighbors = 1;        // K
+  std::int64_t num_roots = 0;        // distinct ones: the first rows of the states
+  std::vector<std::int64_t> roots;   // [R]
+  std::vector<std::int32_t> counts;  // [R]
+  std::vector<std::int64_t> rows;    // [R,K]
+  std::vector<double> dt;            // [R,K]: time since the event; empty without time encoding
+  std::vector<std::int64_t> events;  // [R,K]: rows of `edges`; empty where there are none
+  torch::Tensor edges;               // [.,F]: features of events; undefined where there are none
 };
 
 struct AttentionOptions {
@@ -25,6 +32,7 @@ struct AttentionOptions {
   double dropout = 0.1;
   bool learned_time = false;
   double time_scale = 1;
+  Path path = Path::kFast;
 };
 
 /// One layer of temporal graph attention (TGAT; TGN's embedding module):
@@ -34,7 +42,9 @@ struct AttentionOptions {
 ///   h_u]))
 ///
 /// with dropout on a and before the ReLU while training. A root without neighbours has sum 0.
-/// The node parts of q, k and v are computed once per distinct node.
+/// The node parts of q, k and v are computed once per distinct node. The fast path also moves the
+/// maps of times and features out of the sum over neighbours: q·W phi_j = (W^T q)·phi_j, and
+/// sum_j a_j W phi_j = W sum_j a_j phi_j.
 class TemporalAttention : public torch::nn::Module {
  public:
   explicit TemporalAttention(const AttentionOptions& options);
@@ -50,8 +60,12 @@ class TemporalAttention : public torch::nn::Module {
     torch::nn::Linear time = nullptr;
   };
   Projection projection(const std::string& name, bool with_edges);
-  torch::Tensor per_neighbor(Projection& map, const torch::Tensor& states, const Neighborhood& hood,
-                             const torch::Tensor& encoded);
+  torch::Tensor plain(const torch::Tensor& states, const Neighborhood& hood, const Rng& key);
+  torch::Tensor fast(const torch::Tensor& states, const Neighborhood& hood, const Rng& key);
+  /// [R,K,H,D/H]
+  torch::Tensor per_neighbor(Projection& map, const torch::Tensor& states,
+                             const torch::Tensor& rows, const torch::Tensor& encoded,
+                             const torch::Tensor& edges);
 
   AttentionOptions options_;
   std::shared_ptr<CosineTimeEncoding> encoding_;

@@ -53,13 +53,18 @@ torch::Tensor to_tensor(const FeatureMatrix& matrix, torch::Device device) {
       .to(device);
 }
 
-torch::Tensor keyed_dropout(const torch::Tensor& x, double rate, const Rng& key) {
-  if (rate <= 0) return x;
-  torch::Tensor mask = torch::empty(x.sizes(), torch::kFloat32);
+torch::Tensor dropout_mask(at::IntArrayRef sizes, double rate, const Rng& key) {
+  if (rate <= 0) return {};
+  torch::Tensor mask = torch::empty(sizes, torch::kFloat32);
   const auto scale = static_cast<float>(1 / (1 - rate));
   fill(mask.data_ptr<float>(), mask.numel(), key,
        [&](Rng& rng) { return rng.uniform() < rate ? 0.0F : scale; });
-  return x * mask.to(x.device(), x.scalar_type());
+  return mask;
+}
+
+torch::Tensor keyed_dropout(const torch::Tensor& x, double rate, const Rng& key) {
+  const torch::Tensor mask = dropout_mask(x.sizes(), rate, key);
+  return mask.defined() ? x * mask.to(x.device(), x.scalar_type()) : x;
 }
 
 void keyed_uniform_(torch::Tensor parameter, double bound, const Rng& key) {

@@ -2,9 +2,11 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <span>
 
 #include "curnm/base/column.h"
+#include "curnm/base/error.h"
 #include "curnm/base/rng.h"
 #include "curnm/base/types.h"
 
@@ -18,9 +20,20 @@ torch::Tensor to_tensor(std::span<const std::int32_t> values, torch::Device devi
 torch::Tensor to_tensor(std::span<const double> values, torch::Device device);
 torch::Tensor to_tensor(std::span<const float> values, torch::Device device);
 
+/// Copies a tensor on the CPU into memory of the same type and size.
+template <class T>
+void copy_to(const torch::Tensor& from, std::span<T> to) {
+  CURNM_ASSERT(from.numel() == static_cast<std::int64_t>(to.size()));
+  std::copy_n(from.contiguous().data_ptr<T>(), to.size(), to.begin());
+}
+
 /// Features as a tensor [rows, width]; an undefined tensor where there are none. The memory is the
 /// matrix's own on the CPU. REQUIRES: the matrix outlives the tensor there.
 torch::Tensor to_tensor(const FeatureMatrix& matrix, torch::Device device);
+
+/// The mask of inverted dropout, 0 or 1/(1 - rate), a function of the key alone; undefined where
+/// `rate` is 0.
+torch::Tensor dropout_mask(at::IntArrayRef sizes, double rate, const Rng& key);
 
 /// Inverted dropout whose mask is a function of the key alone, so that a resumed run repeats it.
 /// The input itself where `rate` is 0.

@@ -2,6 +2,9 @@
 
 #include <numbers>
 
+#include "curnm/base/error.h"
+#include "curnm/nn/kernels/elementwise.h"
+
 namespace curnm {
 
 CosineTimeEncoding::CosineTimeEncoding(std::int64_t width, bool learned, double scale)
@@ -17,6 +20,14 @@ CosineTimeEncoding::CosineTimeEncoding(std::int64_t width, bool learned, double 
 torch::Tensor CosineTimeEncoding::forward(const torch::Tensor& dt) const {
   const torch::Tensor angle = (dt / scale_).unsqueeze(-1) * frequency_ + phase_;
   return torch::remainder(angle, 2 * std::numbers::pi).to(torch::kFloat32).cos();
+}
+
+torch::Tensor CosineTimeEncoding::encode(std::span<const double> dt) const {
+  torch::Tensor out = torch::empty({std::ssize(dt), width()}, torch::kFloat32);
+  CURNM_ASSERT(!frequency_.requires_grad());
+  kernels::cosines(dt, {frequency_.data_ptr<double>(), static_cast<std::size_t>(width())},
+                   out.data_ptr<float>());
+  return out;
 }
 
 }  // namespace curnm

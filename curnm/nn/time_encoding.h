@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include <span>
+
 namespace curnm {
 
 /// phi(dt) = cos(w·dt + b), the time encoding of TGAT and TGN (Xu et al. 2020, arXiv 2002.07962v1).
@@ -17,6 +19,8 @@ class CosineTimeEncoding : public torch::nn::Module {
 
   /// dt of any shape, double -> [..., width], float.
   torch::Tensor forward(const torch::Tensor& dt) const;
+  /// The same without gradients, by the vector kernel. [n] -> [n,width]
+  torch::Tensor encode(std::span<const double> dt) const;
   std::int64_t width() const { return frequency_.size(0); }
 
  private:

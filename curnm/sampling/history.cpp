@@ -145,31 +145,6 @@ std::span<const PairId> History::pairs_of_before(NodeId u, Timestamp t) const {
   return std::span(pairs_by_source_).subspan(index(begin), index(end - begin));
 }
 
-std::int64_t History::draw(NodeId u, Timestamp t, Rng& rng, DrawScratch& scratch,
-                           std::span<Partner> out) const {
-  const std::span<const PairId> past = pairs_of_before(u, t);
-  Partner* next = out.data();
-  // One search tells both whether the pair occurs at t and when it last did before; a number is
-  // usually taken right after it was allowed, so the last search is kept.
-  std::int64_t searched = -1;
-  std::int64_t at = 0;
-  const auto search = [&](std::int64_t i) {
-    if (i != searched) at = not_before(past[index(i)], t);
-    searched = i;
-  };
-  return draw_distinct(
-      0, static_cast<std::int64_t>(past.size()), static_cast<std::int64_t>(out.size()), rng,
-      scratch,
-      [&](std::int64_t i) {
-        search(i);
-        return at == pairs_[index(past[index(i)]) + 1].begin || times_[index(at)] != t;
-      },
-      [&](std::int64_t i) {
-        search(i);
-        *next++ = {dst(past[index(i)]), times_[index(at - 1)]};
-      });
-}
-
 std::vector<Partner> History::all(NodeId u, Timestamp t) const {
   std::vector<Partner> partners;
   for (PairId pair : pairs_of_before(u, t)) {

@@ -65,10 +65,15 @@ class History {
   /// The pairs (u, ·) with an event strictly before t, by first time. O(log).
   std::span<const PairId> pairs_of_before(NodeId u, Timestamp t) const;
 
-  /// Draws up to out.size() distinct members of H_{u,t} uniformly without replacement and returns
-  /// how many (fewer only when H_{u,t} is smaller).
+  /// Draws up to out.size() distinct members v of H_{u,t} with allowed(v), uniformly without
+  /// replacement, and returns how many (fewer only when there are fewer).
+  template <class Allowed>
+  std::int64_t draw(NodeId u, Timestamp t, Rng& rng, DrawScratch& scratch, std::span<Partner> out,
+                    const Allowed& allowed) const;
   std::int64_t draw(NodeId u, Timestamp t, Rng& rng, DrawScratch& scratch,
-                    std::span<Partner> out) const;
+                    std::span<Partner> out) const {
+    return draw(u, t, rng, scratch, out, [](NodeId) { return true; });
+  }
   /// All of H_{u,t}, by first time.
   std::vector<Partner> all(NodeId u, Timestamp t) const;
 
@@ -100,6 +105,33 @@ class History {
   std::vector<PairId> pairs_by_source_;  // [P]
   std::vector<Timestamp> first_times_;   // [P], of those pairs: what the prefix search reads
 };
+
+template <class Allowed>
+std::int64_t History::draw(NodeId u, Timestamp t, Rng& rng, DrawScratch& scratch,
+                           std::span<Partner> out, const Allowed& allowed) const {
+  const std::span<const PairId> past = pairs_of_before(u, t);
+  Partner* next = out.data();
+  // One search tells both whether the pair occurs at t and when it last did before; a number is
+  // usually taken right after it was allowed, so the last search is kept.
+  std::int64_t searched = -1;
+  std::int64_t at = 0;
+  const auto search = [&](std::int64_t i) {
+    if (i != searched) at = not_before(past[index(i)], t);
+    searched = i;
+  };
+  return draw_distinct(
+      0, static_cast<std::int64_t>(past.size()), static_cast<std::int64_t>(out.size()), rng,
+      scratch,
+      [&](std::int64_t i) {
+        if (!allowed(dst(past[index(i)]))) return false;
+        search(i);
+        return at == pairs_[index(past[index(i)]) + 1].begin || times_[index(at)] != t;
+      },
+      [&](std::int64_t i) {
+        search(i);
+        *next++ = {dst(past[index(i)]), times_[index(at - 1)]};
+      });
+}
 
 /// Draws up to k distinct of the destinations with which u has no event in `pairs` at t, and hands
 /// each to take(node). Returns how many.

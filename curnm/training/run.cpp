@@ -44,16 +44,20 @@ std::span<const Protocol> all_protocols() {
   return all;
 }
 
+ordered_json options_json(const RunSpec& spec) {
+  const ModelEntry& model = find_entry("model", models(), spec.train.model);
+  const MinerEntry& miner = find_entry("miner", miners(), spec.train.miner);
+  return {{"train", to_json(spec.train)},
+          {"model", to_json(spec.model, {model.options.begin(), model.options.end()})},
+          {"miner", to_json(spec.miner, miner.options())},
+          {"task", to_json(spec.task)}};
+}
+
 void create_run(const fs::path& folder, const RunSpec& spec, const std::string& data_digest) {
   AtomicFolder output(folder, /*replace=*/false);
-  const ModelEntry& model = find_entry("model", models(), spec.train.model);
-  const ordered_json options = {
-      {"version", CURNM_VERSION},
-      {"data", spec.data},
-      {"data_digest", data_digest},
-      {"train", to_json(spec.train)},
-      {"model", to_json(spec.model, {model.options.begin(), model.options.end()})},
-      {"task", to_json(spec.task)}};
+  ordered_json options = {
+      {"version", CURNM_VERSION}, {"data", spec.data}, {"data_digest", data_digest}};
+  options.update(options_json(spec));
   write_file(output.staging() / "options.json", options.dump(2) + "\n");
   output.commit();
 }
@@ -66,6 +70,7 @@ RunSpec read_run(const fs::path& folder) {
     RunSpec spec{.data = options.at("data")};
     from_json(options.at("train"), spec.train);
     from_json(options.at("model"), spec.model);
+    from_json(options.at("miner"), spec.miner);
     from_json(options.at("task"), spec.task);
     return spec;
   } catch (const nlohmann::json::exception& error) {

@@ -16,6 +16,7 @@ struct RunSpec {
   std::string data;  // as `open_dataset` takes it
   TrainOptions train;
   ModelOptions model;
+  MinerOptions miner;
   TaskOptions task;
 };
 
@@ -25,7 +26,11 @@ struct RunSpec {
 //   checkpoint     where to go on
 //   result.json    the test, once the training is over
 
-/// Throws Error when the folder exists. Options that the model has no use for are left out.
+/// The options of a run by their parts: train, model, miner, task. Those that its model or miner
+/// has no use for are left out.
+nlohmann::ordered_json options_json(const RunSpec& spec);
+
+/// Throws Error when the folder exists.
 void create_run(const std::filesystem::path& folder, const RunSpec& spec,
                 const std::string& data_digest);
 /// Throws Error for a folder that is no run, or whose options are damaged.

@@ -39,7 +39,11 @@ torch::Device parse_device(const std::string& name) {
   }
 }
 
-ModelContext context_of(const LinkTask& task, std::uint64_t seed, std::int64_t snapshots,
+Path path_of(const TrainOptions& options) {
+  return options.path == "fast" ? Path::kFast : Path::kPlain;
+}
+
+ModelContext context_of(const LinkTask& task, const TrainOptions& options, std::int64_t snapshots,
                         torch::Device device) {
   const EventLog& train = task.train().log;
   return {.num_nodes = task.log().num_nodes,
@@ -48,8 +52,9 @@ ModelContext context_of(const LinkTask& task, std::uint64_t seed, std::int64_t s
           .first_time = train.time.front(),
           .last_time = train.time.back(),
           .snapshot_length = suitable_snapshot_length(train, snapshots),
-          .seed = seed,
-          .device = device};
+          .seed = options.seed,
+          .device = device,
+          .path = path_of(options)};
 }
 
 ordered_json to_json(const std::vector<EpochRecord>& records) {
@@ -61,6 +66,7 @@ ordered_json to_json(const std::vector<EpochRecord>& records) {
 EpochRecord record_from_json(const ordered_json& json) {
   EpochRecord record{.epoch = json.at("epoch"),
                      .losses = json.at("losses"),
+                     .mining = json.at("mining"),
                      .validation_ap = json.at("validation_ap"),
                      .best = json.at("best"),
                      .seconds = json.at("seconds")};
@@ -78,30 +84,71 @@ ordered_json to_json(const EpochRecord& record) {
     stages[std::string(kStageNames[stage])] = record.stages[stage];
   }
   return {
-      {"epoch", record.epoch}, {"losses", record.losses},   {"validation_ap", record.validation_ap},
-      {"best", record.best},   {"seconds", record.seconds}, {"stages", stages}};
+      {"epoch", record.epoch}, {"losses", record.losses}, {"validation_ap", record.validation_ap},
+      {"best", record.best},   {"mining", record.mining}, {"seconds", record.seconds},
+      {"stages", stages}};
+}
+
+void Averages::add(const std::map<std::string, double>& values) {
+  for (const auto& [name, value] : values) {
+    Sum& sum = sums_[name];
+    sum.value += value;
+    ++sum.count;
+  }
+}
+
+std::map<std::string, double> Averages::means() const {
+  std::map<std::string, double> means;
+  for (const auto& [name, sum] : sums_) means[name] = sum.value / static_cast<double>(sum.count);
+  return means;
+}
+
+ordered_json Averages::to_json() const {
+  ordered_json json = ordered_json::object();
+  for (const auto& [name, sum] : sums_) json[name] = {sum.value, sum.count};
+  return json;
+}
+
+Averages Averages::from_json(const ordered_json& json) {
+  Averages averages;
+  for (const auto& [name, sum] : json.items()) averages.sums_[name] = {sum.at(0), sum.at(1)};
+  return averages;
 }
 
 Trainer::Trainer(const LinkTask& task, const TrainOptions& options,
-                 const ModelOptions& model_options)
-    : task_(task), options_(options) {
+                 const ModelOptions& model_options, const MinerOptions& miner_options)
+    : task_(task),
+      options_(options),
+      miner_options_(resolved(options.miner, miner_options, options.epochs)) {
   check_ranges(options_);
   const torch::Device device = parse_device(options.device);
-  const ModelContext context = context_of(task, options.seed, model_options.snapshots, device);
+  const ModelContext context = context_of(task, options, model_options.snapshots, device);
   model_options_ = resolved(options.model, model_options, context);
   model_ = make_model(options.model, model_options_, context);
-  decoder_ = std::make_shared<EdgeDecoder>(model_options.width);
+  decoder_ = std::make_shared<EdgeDecoder>(model_options.width, path_of(options));
   initialise(*decoder_, Rng(options.seed, Stream::kInitialisation, /*epoch=*/1));
   decoder_->to(device);
-  miner_ = make_miner(options.miner,
-                      {.pairs = &task.train_pairs(), .destinations = task.train_destinations()});
   std::vector<torch::Tensor> parameters = model_->parameters();
-  for (const torch::nn::Module* module : {static_cast<torch::nn::Module*>(decoder_.get()),
-                                          static_cast<torch::nn::Module*>(miner_.get())}) {
-    for (const torch::Tensor& parameter : module->parameters()) parameters.push_back(parameter);
-  }
-  optimizer_ = std::make_unique<Adam>(std::move(parameters),
-                                      AdamOptions{.learning_rate = options.learning_rate});
+  const auto append = [&](const torch::nn::Module& module) {
+    for (const torch::Tensor& parameter : module.parameters()) parameters.push_back(parameter);
+  };
+  append(*decoder_);
+  miner_ = make_miner(options.miner, miner_options_,
+                      {.events = &task.train().log,
+                       .graph = &task.train_graph(),
+                       .pairs = &task.train_pairs(),
+                       .partners = &task.train_partners(),
+                       .destinations = task.train_destinations(),
+                       .epochs = options.epochs,
+                       .width = model_options.width,
+                       .parameters = parameters,
+                       .seed = options.seed,
+                       .device = device,
+                       .path = path_of(options)});
+  append(*miner_);
+  optimizer_ = std::make_unique<Adam>(
+      std::move(parameters),
+      AdamOptions{.learning_rate = options.learning_rate, .path = path_of(options)});
 }
 
 std::vector<std::int64_t> batch_boundaries(std::int64_t events, std::int64_t batch, Rng rng) {
@@ -121,6 +168,7 @@ bool Trainer::train_epoch(TrainObserver& observer) {
                        Rng(options_.seed, Stream::kTraining, static_cast<std::uint64_t>(epoch_)));
   model_->look_at(task_.train_graph());
   model_->train();
+  miner_->begin_epoch(epoch_);
   StageClock clock(current_);
   for (; position_ + 1 < bounds.size(); ++position_) {
     if (observer.stop_requested()) return false;
@@ -131,7 +179,8 @@ bool Trainer::train_epoch(TrainObserver& observer) {
     const Candidates pool = miner_->propose(batch, key.split(0));
     clock.mark(Stage::kPropose);
     const BatchRoots roots(batch, pool);
-    const Embedded z(model_->embed(roots.roots(), batch.time.front(), key.split(1)), roots);
+    const Embedded z(model_->embed(roots.roots(), batch.time.front(), key.split(1)), roots,
+                     path_of(options_));
     clock.mark(Stage::kEmbed);
     const Mined mined = miner_->mine(batch, pool, z, *decoder_);
     clock.mark(Stage::kMine);
@@ -144,13 +193,13 @@ bool Trainer::train_epoch(TrainObserver& observer) {
     clock.mark(Stage::kOptimise);
 
     model_->observe(batch);  // memory and mail: positives only, after the step
-    miner_->observe(batch, mined);
+    miner_->observe(batch, pool, mined);
     clock.mark(Stage::kObserve);
-    for (const auto& [name, value] : mined.parts) current_.losses[name] += value;
+    losses_.add(mined.losses);
+    measures_.add(mined.measures);
     observer.on_batch(epoch_, static_cast<std::int64_t>(position_) + 1,
                       static_cast<std::int64_t>(bounds.size()) - 1);
   }
-  for (auto& [name, sum] : current_.losses) sum /= static_cast<double>(position_);
   return true;
 }
 
@@ -182,6 +231,10 @@ bool Trainer::improved(double metric) const {
 void Trainer::finish_epoch(TrainObserver& observer) {
   StageClock clock(current_);
   current_.epoch = epoch_;
+  current_.losses = losses_.means();
+  current_.mining = measures_.means();
+  current_.mining.merge(miner_->telemetry());
+  losses_ = measures_ = {};
   current_.validation_ap = validate();
   if (improved(current_.validation_ap)) {
     current_.best = true;
@@ -202,6 +255,9 @@ void Trainer::finish_epoch(TrainObserver& observer) {
 }
 
 TrainOutcome Trainer::run(TrainObserver& observer) {
+  if (epoch_ == 0 && position_ == 0) {
+    for (const std::string& note : miner_->notes()) observer.on_note(note);
+  }
   while (epoch_ < options_.epochs) {
     if (best_epoch_ >= 0 && epoch_ - best_epoch_ > options_.patience) {
       return TrainOutcome::kStoppedEarly;
@@ -251,7 +307,9 @@ void Trainer::advance_to(EventId end) {
 
 /// What decides the course of a training, besides the data.
 ordered_json Trainer::options_json() const {
-  return {{"train", curnm::to_json(options_)}, {"model", curnm::to_json(model_options_)}};
+  return {{"train", curnm::to_json(options_)},
+          {"model", curnm::to_json(model_options_)},
+          {"miner", curnm::to_json(miner_options_)}};
 }
 
 Checkpoint Trainer::checkpoint() const {
@@ -261,6 +319,8 @@ Checkpoint Trainer::checkpoint() const {
                   {"epoch", epoch_},
                   {"position", position_},
                   {"current", to_json(current_)},
+                  {"losses", losses_.to_json()},
+                  {"measures", measures_.to_json()},
                   {"records", to_json(records_)},
                   {"best_epoch", best_epoch_},
                   {"best_metric", best_metric_},
@@ -294,6 +354,8 @@ void Trainer::resume(const Checkpoint& checkpoint) {
   epoch_ = document.at("epoch");
   position_ = document.at("position");
   current_ = record_from_json(document.at("current"));
+  losses_ = Averages::from_json(document.at("losses"));
+  measures_ = Averages::from_json(document.at("measures"));
   records_.clear();
   for (const ordered_json& record : document.at("records")) {
     records_.push_back(record_from_json(record));

@@ -17,6 +17,8 @@
 
 namespace curnm {
 
+inline constexpr std::array<std::string_view, 2> kPaths = {"fast", "plain"};
+
 struct TrainOptions {
   std::string model = "tgn";
   std::string miner = "random";
@@ -28,6 +30,7 @@ struct TrainOptions {
   std::string select_on = "trans";
   std::uint64_t seed = 0;
   std::string device = "cpu";
+  std::string path = "fast";
 
   template <class Visitor>
   void fields(Visitor&& visit) {
@@ -57,6 +60,10 @@ struct TrainOptions {
           select_on);
     visit(Field{.name = "seed", .help = "of all draws", .min = 0}, seed);
     visit(Field{.name = "device", .help = "cpu, cuda, cuda:1, ..."}, device);
+    visit(Field{.name = "path",
+                .help = "fast (fused kernels, on the CPU) or plain (tensor operations)",
+                .choices = kPaths},
+          path);
   }
 };
 
@@ -65,10 +72,27 @@ enum class Stage { kPropose, kEmbed, kMine, kBackward, kOptimise, kObserve, kVal
 inline constexpr std::array<std::string_view, 7> kStageNames = {
     "propose", "embed", "mine", "backward", "optimise", "observe", "validate"};
 
+/// Named values, averaged over the batches that have them.
+class Averages {
+ public:
+  void add(const std::map<std::string, double>& values);
+  std::map<std::string, double> means() const;
+  nlohmann::ordered_json to_json() const;
+  static Averages from_json(const nlohmann::ordered_json& json);
+
+ private:
+  struct Sum {
+    double value = 0;
+    std::int64_t count = 0;
+  };
+  std::map<std::string, Sum> sums_;
+};
+
 /// One line of metrics.jsonl.
 struct EpochRecord {
   std::int64_t epoch = 0;
   std::map<std::string, double> losses;  // means over the batches
+  std::map<std::string, double> mining;  // of the miner: its measures and telemetry
   double validation_ap = 0;
   bool best = false;
   double seconds = 0;
@@ -86,6 +110,8 @@ class TrainObserver {
   virtual ~TrainObserver() = default;
   virtual void on_batch(std::int64_t /*epoch*/, std::int64_t /*done*/, std::int64_t /*of*/) {}
   virtual void on_epoch(const EpochRecord&) {}
+  /// Something that a person should know about this training, once.
+  virtual void on_note(const std::string&) {}
   /// True: stop after the current batch.
   virtual bool stop_requested() { return false; }
 };
@@ -99,7 +125,8 @@ enum class TrainOutcome { kFinished, kStoppedEarly, kInterrupted };
 class Trainer {
  public:
   /// REQUIRES: the task outlives the trainer. Throws UsageError for impossible options.
-  Trainer(const LinkTask& task, const TrainOptions& options, const ModelOptions& model_options);
+  Trainer(const LinkTask& task, const TrainOptions& options, const ModelOptions& model_options,
+          const MinerOptions& miner_options = {});
 
   /// Trains until the epochs are over, validation stops improving, or the observer asks to stop.
   /// Throws Error when the loss is no longer a number.
@@ -119,11 +146,13 @@ class Trainer {
 
   Model& model() { return *model_; }
   EdgeDecoder& decoder() { return *decoder_; }
+  const NegativeMiner& miner() const { return *miner_; }
   LinkScorer scorer() { return LinkScorer(*model_, *decoder_, options_.seed); }
   const LinkTask& task() const { return task_; }
   const TrainOptions& options() const { return options_; }
   /// Resolved: nothing is left open.
   const ModelOptions& model_options() const { return model_options_; }
+  const MinerOptions& miner_options() const { return miner_options_; }
   const std::vector<EpochRecord>& records() const { return records_; }
   std::int64_t best_epoch() const { return best_epoch_; }
 
@@ -138,6 +167,7 @@ class Trainer {
   const LinkTask& task_;
   TrainOptions options_;
   ModelOptions model_options_;
+  MinerOptions miner_options_;
   std::shared_ptr<Model> model_;
   std::shared_ptr<EdgeDecoder> decoder_;
   std::shared_ptr<NegativeMiner> miner_;
@@ -146,6 +176,8 @@ class Trainer {
   std::int64_t epoch_ = 0;
   std::size_t position_ = 0;  // batches of this epoch that are done
   EpochRecord current_;
+  Averages losses_;  // of this epoch
+  Averages measures_;
   std::vector<EpochRecord> records_;
   std::int64_t best_epoch_ = -1;
   double best_metric_ = 0;

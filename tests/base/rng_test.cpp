@@ -71,6 +71,8 @@ TEST(RngTest, StreamNumbersAreFixed) {
   EXPECT_EQ(static_cast<int>(Stream::kTraining), 9);
   EXPECT_EQ(static_cast<int>(Stream::kRanking), 11);
   EXPECT_EQ(static_cast<int>(Stream::kEvaluationNeighbors), 12);
+  EXPECT_EQ(static_cast<int>(Stream::kPositives), 13);
+  EXPECT_EQ(static_cast<int>(Stream::kHardCache), 14);
 }
 
 TEST(RngTest, SameKeyGivesTheSameDraws) {

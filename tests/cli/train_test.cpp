@@ -188,6 +188,13 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train net --model jodie --heads 4 --out r", 2, "--heads has no effect on jodie");
   expect("train net --model tgn --snapshots 4 --out r", 2, "--snapshots has no effect on tgn");
   expect("train net --model dysat --ties strict --out r", 2, "--ties has no effect on dysat");
+  expect("train net --ablate cache --out r", 2, "--ablate has no effect on random");
+  expect("train net --miner curnm --negatives 2 --out r", 2, "--negatives has no effect on curnm");
+  expect("train net --miner ens --delta-schedule constant --out r", 2, "has no effect on ens");
+  expect("train net --miner curnm --pool 7 --out r", 2, "M must be even");
+  expect("train net --miner curnm --gamma-hist 1.5 --out r", 2, "gamma_hist must be between");
+  expect("train net --miner curnm --alpha-epochs -1 --out r", 2, "E' must be between");
+  expect("train net --miner curnm --ablate all --out r", 2, "disentangle");
   expect("train --out r", 2, "either DATA or --resume");
   expect("train --resume nowhere", 1, "is not a run");
   expect("eval nowhere", 1, "is not a run");

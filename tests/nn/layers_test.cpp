@@ -73,11 +73,14 @@ TEST(EdgeDecoderTest, MatchesTheFormulaByLoops) {
 }
 
 Neighborhood small_hood() {
-  return {.roots = torch::tensor({0, 2, 1}, torch::kInt64),
-          .neighbors = torch::tensor({{1, 2}, {3, 0}, {0, 0}}, torch::kInt64),
-          .mask = torch::tensor({{true, true}, {true, false}, {false, false}}),
-          .dt = torch::tensor({{1.0, 20.0}, {300.0, 0.0}, {0.0, 0.0}}, torch::kFloat64),
-          .edges = numbers(9, {3, 2, 2})};
+  return {.neighbors = 2,
+          .num_roots = 3,
+          .roots = {0, 2, 1},
+          .counts = {2, 1, 0},
+          .rows = {1, 2, 3, 0, 0, 0},
+          .dt = {1, 20, 300, 0, 0, 0},
+          .events = {4, 2, 0, 1, 1, 1},
+          .edges = numbers(9, {5, 2})};
 }
 
 /// The layer as its comment states it, root by root, in double.
@@ -94,18 +97,18 @@ std::vector<double> naive_attention(TemporalAttention& layer, const AttentionOpt
   const auto phi = [&](double dt) {
     return encoding.forward(torch::tensor({dt}, torch::kFloat64))[0];
   };
-  const torch::Tensor own = states[hood.roots[r].item<std::int64_t>()];
+  const torch::Tensor own = states[hood.roots[static_cast<std::size_t>(r)]];
   const torch::Tensor q = linear("query_node", own) + linear("query_time", phi(0));
   std::vector<torch::Tensor> keys;
   std::vector<torch::Tensor> values;
-  for (std::int64_t j = 0; j < hood.mask.size(1); ++j) {
-    if (!hood.mask[r][j].item<bool>()) continue;
-    const torch::Tensor h = states[hood.neighbors[r][j].item<std::int64_t>()];
-    const torch::Tensor t = phi(hood.dt[r][j].item<double>());
-    keys.push_back(linear("key_node", h) + linear("key_time", t) +
-                   linear("key_edge", hood.edges[r][j]));
+  for (std::int64_t j = 0; j < hood.counts[static_cast<std::size_t>(r)]; ++j) {
+    const auto slot = static_cast<std::size_t>(r * hood.neighbors + j);
+    const torch::Tensor h = states[hood.rows[slot]];
+    const torch::Tensor t = phi(hood.dt[slot]);
+    const torch::Tensor edge = hood.edges[hood.events[slot]];
+    keys.push_back(linear("key_node", h) + linear("key_time", t) + linear("key_edge", edge));
     values.push_back(linear("value_node", h) + linear("value_time", t) +
-                     linear("value_edge", hood.edges[r][j]));
+                     linear("value_edge", edge));
   }
   torch::Tensor gathered = torch::zeros({o.width}, torch::kFloat64);
   const std::int64_t head = o.width / o.heads;
@@ -154,9 +157,9 @@ TEST(TemporalAttentionTest, MaskedNeighboursDoNotMatter) {
   const torch::Tensor states = numbers(5, {4, 6});
   Neighborhood hood = small_hood();
   const torch::Tensor before = layer.forward(states, hood, Rng(0, Stream::kTest));
-  hood.neighbors[1][1] = 3;
-  hood.dt[2][0] = 1e8;
-  hood.edges[1][1] += 100;
+  hood.rows[3] = 3;
+  hood.dt[4] = 1e8;
+  hood.edges[1] += 100;
   EXPECT_TRUE(torch::equal(before, layer.forward(states, hood, Rng(0, Stream::kTest))));
 }
 

@@ -45,6 +45,23 @@ inline ::testing::AssertionResult equally_frequent(const std::vector<std::int64_
   return judge_chi_square(sum_of_squared_deviations(counts) / expected, bins - 1);
 }
 
+/// Are independent draws as frequent as these probabilities, which add up to 1? Tolerance: χ² at
+/// p = 1e-6; what has probability 0 must not occur.
+inline ::testing::AssertionResult as_frequent_as(const std::vector<std::int64_t>& counts,
+                                                 const std::vector<double>& probabilities) {
+  const auto total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  double statistic = 0;
+  double bins = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const double expected = probabilities.at(i) * static_cast<double>(total);
+    if (expected == 0 && counts[i] == 0) continue;
+    if (expected < 10) return ::testing::AssertionFailure() << expected << " of bin " << i;
+    statistic += std::pow(static_cast<double>(counts[i]) - expected, 2) / expected;
+    ++bins;
+  }
+  return judge_chi_square(statistic, bins - 1);
+}
+
 /// Is each of n things equally often among the k that are drawn without replacement, over `trials`
 /// independent draws? A count has variance trials·p(1-p), p = k/n, and the counts of one trial sum
 /// to k, so Σ(count - trials·p)² · (n-1) / (n·trials·p(1-p)) is χ² with n - 1 degrees. Tolerance:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 #include <set>
 
 #include "curnm/data/synthetic.h"
@@ -115,6 +116,60 @@ TEST_P(EveryModel, LearnsNothingWhereThereIsNothing) {
   EXPECT_NEAR(test_run(trainer)["test"]["random"]["ap"].get<double>(), 0.5, 0.1);
 }
 
+class EveryMiner : public ::testing::TestWithParam<std::string_view> {};
+
+// Caches, histories of scores, curricula and drawn positives go on where they were.
+TEST_P(EveryMiner, ResumesToTheSameBits) {
+  const LinkTask task(small_network());
+  TrainOptions options = quick("jodie", 5);
+  options.miner = GetParam();
+  MinerOptions mining;
+  mining.curnm.tau = 0.95;  // caching begins after two improvements
+  TrainObserver nobody;
+  Trainer whole(task, options, kSmall, mining);
+  ASSERT_EQ(whole.run(nobody), TrainOutcome::kFinished);
+  const auto expected = test_run(whole);
+  for (const std::int64_t batches : {13, 40, 61, 84}) {
+    Trainer first(task, options, kSmall, mining);
+    StopAfter stop(batches);
+    ASSERT_EQ(first.run(stop), TrainOutcome::kInterrupted) << batches;
+    Trainer second(task, options, kSmall, mining);
+    second.resume(first.checkpoint());
+    ASSERT_EQ(second.run(nobody), TrainOutcome::kFinished);
+    EXPECT_EQ(test_run(second), expected) << "stopped after " << batches << " batches";
+    for (std::size_t e = 0; e < whole.records().size(); ++e) {
+      EXPECT_EQ(second.records()[e].losses, whole.records()[e].losses) << e;
+      EXPECT_EQ(second.records()[e].mining, whole.records()[e].mining) << e;
+    }
+  }
+}
+
+TEST_P(EveryMiner, LearnsWhatPopularityCannotKnow) {
+  const LinkTask task(generate({.nodes = 200, .events = 4000, .communities = 4, .edge_features = 8},
+                               "communities"));
+  TrainOptions options = quick("jodie", 12);
+  options.miner = GetParam();
+  TrainObserver nobody;
+  Trainer trainer(task, options, kSmall);
+  trainer.run(nobody);
+  const double learned = test_run(trainer)["test"]["random"]["ap"];
+  const double popular = test_baseline(task, "popularity")["test"]["random"]["ap"];
+  if (GetParam() == "recent") {
+    // All its negatives are former partners: it learns to avoid the community that a source likes.
+    EXPECT_LT(learned, popular);
+  } else {
+    EXPECT_GT(learned, popular + 0.05);
+  }
+}
+
+std::vector<std::string_view> miner_names() {
+  std::vector<std::string_view> names;
+  for (const MinerEntry& entry : miners()) names.push_back(entry.name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(All, EveryMiner, ::testing::ValuesIn(miner_names()),
+                         [](const auto& test) { return std::string(test.param); });
+
 INSTANTIATE_TEST_SUITE_P(All, EveryModel, ::testing::ValuesIn(model_names()),
                          [](const auto& test) { return std::string(test.param); });
 
@@ -157,14 +212,35 @@ TEST(TrainerTest, StopsEarlyAndKeepsTheBest) {
 
 TEST(TrainerTest, ALossThatIsNoNumberStopsTheRunWithAdvice) {
   Dataset network = small_network();
-  network.edge_features = {
-      std::vector<float>(static_cast<std::size_t>(network.events.size()), 1e30F), 1};
+  std::vector<float> features(static_cast<std::size_t>(network.events.size()), 1);
+  features[700] = std::numeric_limits<float>::quiet_NaN();
+  network.edge_features = {std::move(features), 1};
   const LinkTask task(std::move(network));
   TrainObserver nobody;
-  TrainOptions options = quick("tgn");
-  options.learning_rate = 10;
-  Trainer trainer(task, options, kSmall);
-  EXPECT_TRUE(fails([&] { trainer.run(nobody); }, {"the loss became", "--learning-rate"}));
+  for (const char* path : {"fast", "plain"}) {
+    TrainOptions options = quick("tgn");
+    options.path = path;
+    Trainer trainer(task, options, kSmall);
+    EXPECT_TRUE(fails([&] { trainer.run(nobody); }, {"the loss became", "--learning-rate"}))
+        << path;
+  }
+}
+
+// The paths round differently, so their trainings drift apart, but not far.
+TEST_P(EveryModel, BothPathsLearnTheSame) {
+  const LinkTask task(small_network());
+  TrainObserver nobody;
+  std::map<std::string, double> ap;
+  for (const char* path : {"fast", "plain"}) {
+    TrainOptions options = quick(GetParam(), 2);
+    options.path = path;
+    options.miner = "curnm";
+    options.learning_rate = 1e-4;
+    Trainer trainer(task, options, kSmall);
+    trainer.run(nobody);
+    ap[path] = test_run(trainer)["test"]["trans"]["ap"];
+  }
+  EXPECT_NEAR(ap["fast"], ap["plain"], 1e-3);
 }
 
 TEST(CheckpointTest, DamageIsFound) {

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <vector>
+
+#include "curnm/curriculum/hard_cache.h"
+#include "curnm/graph/temporal_graph.h"
+#include "curnm/sampling/candidates.h"
+#include "curnm/sampling/event_batch.h"
+#include "curnm/sampling/random_destinations.h"
+
+namespace curnm {
+
+/// How many candidates of each kind a pool has.
+struct PoolShape {
+  std::int64_t hard = 0;
+  std::int64_t historical = 0;
+  std::int64_t random = 0;
+
+  std::int64_t size() const { return hard + historical + random; }
+};
+/// Eq. (1): round(gamma_hist·M) historical neighbours, the rest random.
+PoolShape early_pool(std::int64_t size, double gamma_hist);
+/// Eq. (4): M/2 hard negatives, the other half in the proportion of the early pool.
+PoolShape late_pool(std::int64_t size, double gamma_hist);
+
+/// Builds V_u^-, the pool of M candidate negatives of each positive (u, v, t).
+///
+/// A pool is a set: its candidates differ while the network has enough destinations, and none is a
+/// partner of u at t. Historical ones are drawn from H_{u,t}; what a small H_{u,t} cannot give is
+/// filled with random ones, and what too few destinations cannot give with repetitions.
+class NegativePool {
+ public:
+  /// REQUIRES: `partners` (mutual) and `graph`, both of the training events, outlive this object.
+  NegativePool(const History* partners, const TemporalGraph* graph,
+               std::vector<NodeId> destinations, std::int64_t size, double gamma_hist);
+
+  /// `late` may be null: then all pools are early ones. An event without a cache entry gets an
+  /// early pool too. The key decides all draws. Hard candidates come first in a row, in the order
+  /// of the cache.
+  Candidates build(const EventBatch& batch, const HardCache* late, const Rng& key) const;
+
+ private:
+  struct Row;
+  void fill(const Row& row, const PoolShape& shape, std::span<const NodeId> hard, Rng rng,
+            DrawScratch& scratch) const;
+
+  const History* partners_;
+  const TemporalGraph* graph_;
+  RandomDestinations destinations_;
+  PoolShape early_;
+  PoolShape late_;
+};
+
+}  // namespace curnm

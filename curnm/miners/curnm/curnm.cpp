@@ -1,0 +1,391 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "curnm/base/error.h"
+#include "curnm/base/parallel.h"
+#include "curnm/curriculum/curriculum.h"
+#include "curnm/curriculum/pool.h"
+#include "curnm/curriculum/selection.h"
+#include "curnm/miners/curnm/factors.h"
+#include "curnm/miners/curnm/objective.h"
+#include "curnm/miners/curnm/telemetry.h"
+#include "curnm/miners/losses.h"
+#include "curnm/miners/miners.h"
+#include "curnm/nn/tensors.h"
+
+namespace curnm {
+namespace {
+
+/// Curriculum negative mining: for every positive a pool of random, historical and hard candidates;
+/// of all pools of a batch, those whose factors are closest to their positives'; how many, and how
+/// much they count, follows the model's progress.
+///
+/// Differs from the released program in: H_{u,t} is exact; candidate j of positive i is gated with
+/// positive i's factors; the hard cache belongs to the positive event, not to its source; ranking
+/// uses logits, since probabilities saturate. docs/decisions.md has the reasons,
+/// docs/equations.md the place of each equation.
+class CurnmMiner final : public NegativeMiner {
+ public:
+  CurnmMiner(const MinerOptions& options, const MinerContext& context)
+      : options_(options.curnm),
+        context_(context),
+        curriculum_(options_),
+        pool_(context.partners, context.graph, context.destinations, options_.pool,
+              options_.gamma_hist),
+        destinations_(context.pairs, context.destinations),
+        first_time_(context.events->time.front()),
+        period_(std::max(context.events->time.back() - first_time_, 0.0)) {
+    if (options_.ablate != "cache") {
+      cache_ = std::make_unique<HardCache>(context.events->size(), options_.pool / 2);
+    }
+    if (options_.ablate != "disentangle") {
+      factors_ = register_module(
+          "factors", std::make_shared<Factors>(Factors::Options{
+                         .width = context.width,
+                         .time2vec_width = options_.time2vec_width,
+                         .shortest_time = period_ > 0 ? median_step(*context.events) / period_ : 1,
+                         .temporal = options_.ablate != "temporal",
+                         .path = context.path}));
+    }
+    if (options_.corrupt != "destination") {
+      const std::set<NodeId> sources(context.events->src.begin(), context.events->src.end());
+      sources_.assign(sources.begin(), sources.end());
+    }
+  }
+
+  void begin_epoch(std::int64_t epoch) override {
+    epoch_ = epoch;
+    difficulty_ = curriculum_.difficulty();
+  }
+
+  Candidates propose(const EventBatch& batch, const Rng& key) override {
+    Candidates candidates =
+        pool_.build(batch, difficulty_.caching ? cache_.get() : nullptr, key.split(0));
+    if (difficulty_.delta > 0) {
+      const std::int64_t count = options_.select == "batch"
+                                     ? count_of(batch.size() * options_.pool)
+                                     : batch.size() * count_of(options_.pool);
+      candidates.extra = random_pairs(batch, count, key.split(1));
+    }
+    return candidates;
+  }
+
+  Mined mine(const EventBatch& batch, const Candidates& candidates, const Embedded& z,
+             const EdgeDecoder& decoder) override {
+    const LinkFunction link = decoder.function();
+    const Times times(batch, candidates, [&](Timestamp t) { return fraction(t); });
+    const std::int64_t all = batch.size() * candidates.width;
+    Mined mined;
+    std::vector<std::int64_t> chosen(static_cast<std::size_t>(all));
+    std::iota(chosen.begin(), chosen.end(), 0);
+    const bool selective = count_of(candidates.width) < candidates.width ||
+                           (options_.select == "batch" && count_of(all) < all);
+    if (selective) chosen = select(candidates, z, link, times, mined.candidate_logits);
+    const Embedded part = selective ? z.restricted(chosen) : z;
+
+    const torch::Tensor which = to_tensor(chosen, z.z.device());
+    const Scored scored(link, part, torch::div(which, candidates.width, "floor"));
+    const Logits logits = learn(candidates, link, part, scored);
+    const torch::Tensor zero = torch::zeros({}, z.z.options());
+    LossParts parts{.positive = positive_bce(logits.positive).mean(),
+                    .random = logits.random.numel() > 0 ? negative_bce(logits.random).mean() : zero,
+                    .selected = negative_bce(logits.selected).mean(),
+                    .contrastive = zero,
+                    .squared_norm = options_.mu > 0 ? squared_norm(context_.parameters) : zero};
+    if (factors_ && options_.lambda > 0) {
+      parts.contrastive = contrast(link, part, scored, times, which, mined.measures);
+    }
+    mined.loss = total_loss(parts, difficulty_.delta, options_.lambda, options_.mu);
+    mined.losses = {{"positive", parts.positive.item<double>()},
+                    {"random", parts.random.item<double>()},
+                    {"selected", parts.selected.item<double>()},
+                    {"contrastive", parts.contrastive.item<double>()},
+                    {"squared_norm", parts.squared_norm.item<double>()}};
+    mined.positive_logits = logits.positive.detach();
+    if (!selective) mined.candidate_logits = logits.selected.detach();
+    if (logits.random.numel() > 0) {
+      mined.measures["training_ap"] = training_ap(mined.positive_logits, logits.random.detach());
+    }
+    describe_pool(candidates, chosen, mined.candidate_logits, mined.measures);
+    mined.measures["false_negative_share"] =
+        false_negative_share(batch, candidates, chosen, *context_.events, *context_.pairs);
+    return mined;
+  }
+
+  void observe(const EventBatch& batch, const Candidates& candidates, const Mined& mined) override {
+    const auto ap = mined.measures.find("training_ap");
+    if (ap != mined.measures.end()) {
+      training_ap_sum_ += ap->second;
+      ++training_batches_;
+    }
+    if (!difficulty_.caching) return;
+    const torch::Tensor p = torch::sigmoid(mined.candidate_logits).to(torch::kCPU).contiguous();
+    const std::span<const float> probabilities(p.data_ptr<float>(),
+                                               static_cast<std::size_t>(p.numel()));
+    const auto width = static_cast<std::size_t>(candidates.width);
+    std::vector<std::int64_t> fresh(batch.src.size());
+    parallel_for(batch.size(), /*grain=*/32, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        const std::int64_t event = batch.first + static_cast<std::int64_t>(i);
+        fresh[i] = cache_->refresh(
+            event, std::span(candidates.nodes).subspan(i * width, width),
+            probabilities.subspan(i * width, width),
+            candidates.kinds[i * width] == CandidateKind::kHard, difficulty_.alpha,
+            Rng(context_.seed, Stream::kHardCache, static_cast<std::uint64_t>(epoch_),
+                static_cast<std::uint64_t>(event)));
+      }
+    });
+    for (std::int64_t count : fresh) renewed_ += count;
+    refreshed_ += batch.size() * cache_->slots();
+  }
+
+  void end_epoch(double validation_metric) override {
+    const bool by_training = options_.curriculum_metric == "training" && training_batches_ > 0;
+    curriculum_.record(by_training ? training_ap_sum_ / static_cast<double>(training_batches_)
+                                   : validation_metric);
+    training_ap_sum_ = 0;
+    training_batches_ = renewed_ = refreshed_ = 0;
+  }
+
+  std::map<std::string, double> telemetry() const override {
+    std::map<std::string, double> facts = {{"pi", difficulty_.pi},
+                                           {"delta", difficulty_.delta},
+                                           {"alpha", difficulty_.alpha},
+                                           {"beta", difficulty_.beta},
+                                           {"caching", difficulty_.caching ? 1 : 0}};
+    if (cache_) facts["cache_events"] = static_cast<double>(cache_->size());
+    if (refreshed_ > 0) {
+      facts["cache_turnover"] = static_cast<double>(renewed_) / static_cast<double>(refreshed_);
+    }
+    return facts;
+  }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    const auto destinations = static_cast<std::int64_t>(context_.destinations.size());
+    if (destinations <= options_.pool) {
+      notes.push_back(fmt::format("{} destinations for pools of M = {}: candidates will repeat",
+                                  destinations, options_.pool));
+    }
+    if (period_ == 0) {
+      notes.push_back(
+          "all training events have the same time: nothing is historical, and the "
+          "temporal factor has no effect");
+    }
+    return notes;
+  }
+
+  std::vector<torch::Tensor> state() const override {
+    const std::vector<double> counters = {training_ap_sum_, static_cast<double>(training_batches_),
+                                          static_cast<double>(renewed_),
+                                          static_cast<double>(refreshed_)};
+    std::vector<torch::Tensor> state = {to_tensor(curriculum_.state(), torch::kCPU),
+                                        to_tensor(counters, torch::kCPU)};
+    if (cache_) {
+      state.push_back(to_tensor(cache_->raw_nodes(), torch::kCPU));
+      state.push_back(to_tensor(cache_->raw_scores(), torch::kCPU));
+    }
+    return state;
+  }
+
+  void set_state(const std::vector<torch::Tensor>& state) override {
+    CURNM_ASSERT(state.size() == (cache_ ? 4U : 2U));
+    std::vector<double> curriculum(static_cast<std::size_t>(state[0].numel()));
+    copy_to(state[0], std::span(curriculum));
+    curriculum_.set_state(curriculum);
+    std::vector<double> counters(4);
+    copy_to(state[1], std::span(counters));
+    training_ap_sum_ = counters[0];
+    training_batches_ = static_cast<std::int64_t>(counters[1]);
+    renewed_ = static_cast<std::int64_t>(counters[2]);
+    refreshed_ = static_cast<std::int64_t>(counters[3]);
+    if (!cache_) return;
+    copy_to(state[2], cache_->raw_nodes());
+    copy_to(state[3], cache_->raw_scores());
+  }
+
+ private:
+  /// Projections of the decoder, each embedding's once.
+  struct Scored {
+    Scored(const LinkFunction& link, const Embedded& z, torch::Tensor owners)
+        : sources(link.source(z.rows(z.src))),
+          destinations(link.destination(z.z)),
+          owner(std::move(owners)) {}
+    torch::Tensor sources;       // [B,D]
+    torch::Tensor destinations;  // [R,D]
+    torch::Tensor owner;         // of each candidate: its positive
+  };
+
+  struct Logits {
+    torch::Tensor positive;  // [B]
+    torch::Tensor selected;  // of the candidates
+    torch::Tensor random;    // of the extra pairs
+  };
+
+  /// The times that the temporal factor sees, as fractions of the training period.
+  struct Times {
+    template <class Fraction>
+    Times(const EventBatch& batch, const Candidates& candidates, const Fraction& fraction) {
+      const auto mapped = [&](std::span<const Timestamp> times) {
+        std::vector<double> values;
+        for (Timestamp t : times) values.push_back(fraction(t));
+        return values;
+      };
+      now = to_tensor(mapped(batch.time), torch::kCPU);
+      met = to_tensor(mapped(candidates.met), torch::kCPU);
+      seen = to_tensor(mapped(candidates.seen), torch::kCPU);
+    }
+    torch::Tensor now;   // [B]
+    torch::Tensor met;   // [B·M]
+    torch::Tensor seen;  // [B·M]
+  };
+  /// "Never" is 0, as in the paper.
+  double fraction(Timestamp t) const {
+    return t == kNever || period_ == 0 ? 0 : (t - first_time_) / period_;
+  }
+
+  /// N_b random negatives, spread evenly over the positives.
+  ExtraPairs random_pairs(const EventBatch& batch, std::int64_t count, const Rng& key) const {
+    ExtraPairs pairs;
+    DrawScratch scratch;
+    std::vector<NodeId> drawn;
+    for (std::int64_t i = 0; i < batch.size(); ++i) {
+      const std::int64_t share = count / batch.size() + (i < count % batch.size() ? 1 : 0);
+      const auto row = static_cast<std::size_t>(i);
+      Rng rng = key.split(row);
+      drawn.resize(static_cast<std::size_t>(share));
+      destinations_.draw(batch.src[row], batch.time[row], drawn, rng, scratch);
+      for (std::size_t j = 0; j < drawn.size(); ++j) {
+        const bool keeps_source =
+            options_.corrupt == "destination" || (options_.corrupt == "half" && j % 2 == 0);
+        pairs.rows.push_back(i);
+        pairs.src.push_back(keeps_source ? batch.src[row] : sources_[rng.below(sources_.size())]);
+        pairs.dst.push_back(drawn[j]);
+      }
+    }
+    return pairs;
+  }
+
+  /// The logits that the loss is made of, in one pass.
+  Logits learn(const Candidates& candidates, const LinkFunction& link, const Embedded& z,
+               const Scored& scored) const {
+    const torch::Tensor rows = torch::arange(z.src.numel(), z.src.options());
+    torch::Tensor sources = scored.sources;
+    torch::Tensor extra = to_tensor(candidates.extra.rows, z.z.device());
+    if (options_.corrupt != "destination" && extra.numel() > 0) {
+      sources = torch::cat({sources, link.source(z.rows(z.extra_src))});
+      extra = torch::arange(extra.numel(), rows.options()) + rows.numel();
+    }
+    const torch::Tensor all =
+        link.logits(sources, torch::cat({rows, scored.owner, extra}), scored.destinations,
+                    torch::cat({z.dst, z.candidates, z.extra_dst}));
+    const std::int64_t selected = z.candidates.numel();
+    return {.positive = all.narrow(0, 0, rows.numel()),
+            .selected = all.narrow(0, rows.numel(), selected),
+            .random = all.narrow(0, rows.numel() + selected, extra.numel())};
+  }
+
+  /// Factor logits of the candidates of z, which are those at the positions `which` of the pools.
+  FactorLogits factor_logits(const LinkFunction& link, const Embedded& z, const Scored& scored,
+                             const Times& times, const torch::Tensor& which,
+                             std::map<std::string, double>* measures) {
+    const torch::Device device = z.z.device();
+    const Factor positive = factors_->positive(z.rows(z.src), z.rows(z.dst), times.now.to(device));
+    torch::Tensor recency = factors_->recency(times.met.to(device), times.seen.to(device));
+    if (recency.defined() && which.numel() < recency.size(0)) {
+      recency = select_rows(recency, which, z.path);
+    }
+    const Factor negative =
+        factors_->negative(positive, scored.owner, z.rows(z.candidates), recency);
+    if (measures != nullptr) {
+      (*measures)["positive_gate"] = positive.gate.mean().item<double>();
+      (*measures)["negative_gate"] = negative.gate.mean().item<double>();
+    }
+    // Eq. (11): the irrelevant factor is the rest of the embedding; so is its projection.
+    const auto part = [&](const torch::Tensor& rows) {
+      return select_rows(scored.destinations, rows, z.path);
+    };
+    const torch::Tensor positive_r = link.destination(positive.relevant);
+    const torch::Tensor positive_ir = link.rest(part(z.dst), positive_r);
+    const torch::Tensor negative_r = link.destination(negative.relevant);
+    const torch::Tensor negative_ir = link.rest(part(z.candidates), negative_r);
+    const auto of_positive = [&](const torch::Tensor& projected) {
+      return link.logit(scored.sources, projected).index_select(0, scored.owner);
+    };
+    const torch::Tensor each = torch::arange(scored.owner.numel(), scored.owner.options());
+    const auto of_negative = [&](const torch::Tensor& projected) {
+      return link.logits(scored.sources, scored.owner, projected, each);
+    };
+    return {.positive_relevant = of_positive(positive_r),
+            .positive_irrelevant = of_positive(positive_ir),
+            .negative_relevant = of_negative(negative_r),
+            .negative_irrelevant = of_negative(negative_ir)};
+  }
+
+  /// How many of n candidates are selected.
+  std::int64_t count_of(std::int64_t n) const { return selected_count(difficulty_.pi, n); }
+
+  /// Positions of the selected candidates, ascending; `logits` receives those of all.
+  std::vector<std::int64_t> select(const Candidates& candidates, const Embedded& z,
+                                   const LinkFunction& link, const Times& times,
+                                   torch::Tensor& logits) {
+    const torch::NoGradGuard no_grad;
+    const torch::Tensor every = torch::arange(z.candidates.numel(), z.candidates.options());
+    const Scored scored(link, z, torch::div(every, candidates.width, "floor"));
+    logits = link.logits(scored.sources, scored.owner, scored.destinations, z.candidates);
+    torch::Tensor scores = logits;
+    if (factors_) {
+      scores = closeness(factor_logits(link, z, scored, times, every, /*measures=*/nullptr),
+                         difficulty_.beta);
+    }
+    scores = scores.to(torch::kCPU, torch::kFloat32).contiguous();
+    const std::span<const float> values(scores.data_ptr<float>(),
+                                        static_cast<std::size_t>(scores.numel()));
+    return options_.select == "batch"
+               ? top(values, count_of(scores.numel()))
+               : top_of_rows(values, candidates.width, count_of(candidates.width));
+  }
+
+  torch::Tensor contrast(const LinkFunction& link, const Embedded& z, const Scored& scored,
+                         const Times& times, const torch::Tensor& which,
+                         std::map<std::string, double>& measures) {
+    if (options_.contrast_gradient == "all") {
+      return contrastive_loss(factor_logits(link, z, scored, times, which, &measures),
+                              options_.contrast);
+    }
+    const Embedded fixed = z.detached();
+    const LinkFunction fixed_link = link.detached();
+    const Scored fixed_scores(fixed_link, fixed, scored.owner);
+    return contrastive_loss(factor_logits(fixed_link, fixed, fixed_scores, times, which, &measures),
+                            options_.contrast);
+  }
+
+  CurnmOptions options_;
+  MinerContext context_;
+  Curriculum curriculum_;
+  NegativePool pool_;
+  RandomDestinations destinations_;
+  std::vector<NodeId> sources_;       // of the training events; empty unless they are drawn
+  std::unique_ptr<HardCache> cache_;  // null without hard negatives
+  std::shared_ptr<Factors> factors_;  // null without disentanglement
+  Timestamp first_time_;
+  Timestamp period_;
+
+  std::int64_t epoch_ = 0;
+  Difficulty difficulty_;
+  double training_ap_sum_ = 0;
+  std::int64_t training_batches_ = 0;
+  std::int64_t renewed_ = 0;    // cache slots of this epoch that got another candidate
+  std::int64_t refreshed_ = 0;  // of so many
+};
+
+}  // namespace
+
+std::shared_ptr<NegativeMiner> make_curnm(const MinerOptions& options,
+                                          const MinerContext& context) {
+  return std::make_shared<CurnmMiner>(options, context);
+}
+
+}  // namespace curnm

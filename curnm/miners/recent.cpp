@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <utility>
+
+#include "curnm/miners/miners.h"
+#include "curnm/sampling/random_destinations.h"
+
+namespace curnm {
+namespace {
+
+/// The partners that a source met last: the most recent distinct members of H_{u,t}, filled with
+/// random destinations where there are too few.
+class RecentMiner final : public NegativeMiner {
+ public:
+  RecentMiner(const MinerOptions& options, const MinerContext& context)
+      : width_(options.plain.negatives),
+        graph_(context.graph),
+        partners_(context.partners),
+        destinations_(context.partners, context.destinations) {}
+
+  Candidates propose(const EventBatch& batch, const Rng& key) override {
+    Candidates candidates{.width = width_};
+    const auto width = static_cast<std::size_t>(width_);
+    candidates.nodes.resize(batch.src.size() * width);
+    DrawScratch scratch;
+    for (std::size_t i = 0; i < batch.src.size(); ++i) {
+      const auto row = std::span(candidates.nodes).subspan(i * width, width);
+      const std::size_t found = most_recent(batch.src[i], batch.time[i], row);
+      Rng rng = key.split(i);
+      destinations_.draw(batch.src[i], batch.time[i], row.subspan(found), rng, scratch);
+    }
+    return candidates;
+  }
+
+ private:
+  /// The newest distinct partners of u before t that are none at t, newest first; of equally recent
+  /// ones those of later events.
+  std::size_t most_recent(NodeId u, Timestamp t, std::span<NodeId> out) const {
+    const TemporalGraph::Range past = graph_->before(u, t);
+    const auto partners = graph_->partners();
+    std::size_t found = 0;
+    NodeId last = kNoNode;  // sources often meet the same one again and again
+    for (std::int64_t at = past.end - 1; at >= past.begin && found < out.size(); --at) {
+      const NodeId v = partners[static_cast<std::size_t>(at)];
+      if (std::exchange(last, v) == v) continue;
+      const auto taken = out.first(found);
+      if (std::find(taken.begin(), taken.end(), v) != taken.end()) continue;
+      if (!partners_->occurs_at(u, v, t)) out[found++] = v;
+    }
+    return found;
+  }
+
+  std::int64_t width_;
+  const TemporalGraph* graph_;
+  const History* partners_;
+  RandomDestinations destinations_;
+};
+
+}  // namespace
+
+std::shared_ptr<NegativeMiner> make_recent(const MinerOptions& options,
+                                           const MinerContext& context) {
+  return std::make_shared<RecentMiner>(options, context);
+}
+
+}  // namespace curnm

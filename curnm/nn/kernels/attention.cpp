@@ -1,0 +1,230 @@
+#include "curnm/nn/kernels/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "curnm/base/parallel.h"
+#include "curnm/nn/kernels/rows.h"
+#include "curnm/nn/kernels/simd.h"
+
+namespace curnm::kernels {
+namespace {
+
+constexpr std::int64_t kGrain = 32;  // roots that are worth a thread
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+void clear(float* values, std::int64_t count) {
+  std::memset(values, 0, index(count) * sizeof(float));
+}
+
+/// The pointers of one slot's neighbour.
+struct Slot {
+  const float* key;
+  const float* value;
+  const float* phi;
+  const float* edge;
+};
+
+CURNM_INLINE Slot slot_of(const AttentionInput& in, std::int64_t slot) {
+  const float* kv = in.kv + in.rows[index(slot)] * 2 * in.width;
+  return {kv, kv + in.width, in.phi + slot * in.time_width,
+          in.edge_width > 0 ? in.edges + in.features[index(slot)] * in.edge_width : nullptr};
+}
+
+CURNM_KERNEL void attend_root(const AttentionInput& in, const AttentionOutput& out,
+                              std::int64_t r) {
+  const std::int64_t head_width = in.width / in.heads;
+  const float scale = 1 / std::sqrt(static_cast<float>(head_width));
+  const std::int64_t query = in.queries[index(r)];
+  const std::int64_t count = in.counts[index(r)];
+  float* weights = out.weights + r * in.neighbors * in.heads;  // [K,H]
+  clear(out.values + r * in.width, in.width);
+  clear(out.times + r * in.heads * in.time_width, in.heads * in.time_width);
+  if (in.edge_width > 0) {
+    clear(out.edges + r * in.heads * in.edge_width, in.heads * in.edge_width);
+  }
+  clear(weights, in.neighbors * in.heads);
+  for (std::int64_t h = 0; h < in.heads; ++h) {
+    const float* q = in.q + query * in.width + h * head_width;
+    const float* qt = in.qt + (query * in.heads + h) * in.time_width;
+    const float* qe = in.qe + (query * in.heads + h) * in.edge_width;
+    float largest = -INFINITY;
+    for (std::int64_t j = 0; j < count; ++j) {
+      const Slot slot = slot_of(in, r * in.neighbors + j);
+      float score = dot(q, slot.key + h * head_width, head_width);
+      if (in.time_width > 0) score += dot(qt, slot.phi, in.time_width);
+      if (in.edge_width > 0) score += dot(qe, slot.edge, in.edge_width);
+      weights[j * in.heads + h] = score * scale;
+      largest = std::max(largest, score * scale);
+    }
+    float sum = 0;
+    for (std::int64_t j = 0; j < count; ++j) {
+      float& weight = weights[j * in.heads + h];
+      weight = std::exp(weight - largest);
+      sum += weight;
+    }
+    float* values = out.values + r * in.width + h * head_width;
+    float* times = out.times + (r * in.heads + h) * in.time_width;
+    float* edges = out.edges + (r * in.heads + h) * in.edge_width;
+    for (std::int64_t j = 0; j < count; ++j) {
+      const std::int64_t at = j * in.heads + h;
+      weights[at] /= sum;
+      const float kept = in.mask == nullptr
+                             ? weights[at]
+                             : weights[at] * in.mask[r * in.neighbors * in.heads + at];
+      const Slot slot = slot_of(in, r * in.neighbors + j);
+      axpy(kept, slot.value + h * head_width, values, head_width);
+      if (in.time_width > 0) axpy(kept, slot.phi, times, in.time_width);
+      if (in.edge_width > 0) axpy(kept, slot.edge, edges, in.edge_width);
+    }
+  }
+}
+
+/// What the passes over queries and over neighbours share: per active root and slot the gradient of
+/// the score and the weight after dropout. [A,K,H] each
+struct SlotGradients {
+  std::vector<float> scores;
+  std::vector<float> kept;
+};
+
+CURNM_KERNEL void score_gradients(const AttentionInput& in, const AttentionIncoming& incoming,
+                                  std::int64_t a, SlotGradients& out) {
+  const std::int64_t head_width = in.width / in.heads;
+  const float scale = 1 / std::sqrt(static_cast<float>(head_width));
+  const std::int64_t r = incoming.active[index(a)];
+  const std::int64_t count = in.counts[index(r)];
+  const std::int64_t slots = in.neighbors * in.heads;
+  const float* weights = incoming.weights + r * slots;
+  const float* mask = in.mask == nullptr ? nullptr : in.mask + r * slots;
+  float* scores = out.scores.data() + a * slots;
+  float* kept = out.kept.data() + a * slots;
+  for (std::int64_t h = 0; h < in.heads; ++h) {
+    const float* values = incoming.values + a * in.width + h * head_width;
+    const float* times = incoming.times + (a * in.heads + h) * in.time_width;
+    const float* edges = incoming.edges + (a * in.heads + h) * in.edge_width;
+    float mean = 0;
+    for (std::int64_t j = 0; j < count; ++j) {
+      const std::int64_t at = j * in.heads + h;
+      const Slot slot = slot_of(in, r * in.neighbors + j);
+      float gradient = dot(values, slot.value + h * head_width, head_width);
+      if (in.time_width > 0) gradient += dot(times, slot.phi, in.time_width);
+      if (in.edge_width > 0) gradient += dot(edges, slot.edge, in.edge_width);
+      kept[at] = mask == nullptr ? weights[at] : weights[at] * mask[at];
+      scores[at] = mask == nullptr ? gradient : gradient * mask[at];
+      mean += weights[at] * scores[at];
+    }
+    for (std::int64_t j = 0; j < count; ++j) {
+      const std::int64_t at = j * in.heads + h;
+      scores[at] = weights[at] * (scores[at] - mean) * scale;
+    }
+  }
+}
+
+CURNM_KERNEL void query_gradient(const AttentionInput& in, const AttentionIncoming& incoming,
+                                 std::span<const std::int32_t> members, const SlotGradients& slots,
+                                 std::int64_t query, const AttentionGradient& out) {
+  const std::int64_t head_width = in.width / in.heads;
+  float* q = out.q + query * in.width;
+  float* qt = out.qt + query * in.heads * in.time_width;
+  float* qe = out.qe + query * in.heads * in.edge_width;
+  clear(q, in.width);
+  clear(qt, in.heads * in.time_width);
+  if (in.edge_width > 0) clear(qe, in.heads * in.edge_width);
+  for (std::int32_t a : members) {
+    const std::int64_t r = incoming.active[index(a)];
+    const float* scores = slots.scores.data() + a * in.neighbors * in.heads;
+    for (std::int64_t j = 0; j < in.counts[index(r)]; ++j) {
+      const Slot slot = slot_of(in, r * in.neighbors + j);
+      for (std::int64_t h = 0; h < in.heads; ++h) {
+        const float score = scores[j * in.heads + h];
+        axpy(score, slot.key + h * head_width, q + h * head_width, head_width);
+        if (in.time_width > 0) axpy(score, slot.phi, qt + h * in.time_width, in.time_width);
+        if (in.edge_width > 0) axpy(score, slot.edge, qe + h * in.edge_width, in.edge_width);
+      }
+    }
+  }
+}
+
+CURNM_KERNEL void neighbor_gradient(const AttentionInput& in, const AttentionIncoming& incoming,
+                                    std::span<const std::int32_t> members,
+                                    const SlotGradients& slots, float* kv) {
+  const std::int64_t head_width = in.width / in.heads;
+  clear(kv, 2 * in.width);
+  for (std::int32_t member : members) {
+    const std::int64_t a = member / in.neighbors;
+    const std::int64_t j = member % in.neighbors;
+    const std::int64_t r = incoming.active[index(a)];
+    const float* q = in.q + in.queries[index(r)] * in.width;
+    const float* values = incoming.values + a * in.width;
+    for (std::int64_t h = 0; h < in.heads; ++h) {
+      const std::int64_t at = (a * in.neighbors + j) * in.heads + h;
+      axpy(slots.scores[index(at)], q + h * head_width, kv + h * head_width, head_width);
+      axpy(slots.kept[index(at)], values + h * head_width, kv + in.width + h * head_width,
+           head_width);
+    }
+  }
+}
+
+/// The used slots of the active roots by the row of their neighbour: member a·K + j.
+RowGroups slots_by_row(const AttentionInput& in, std::span<const std::int64_t> active,
+                       std::int64_t num_rows) {
+  RowGroups groups;
+  groups.offsets.assign(index(num_rows) + 1, 0);
+  const auto for_each = [&](const auto& visit) {
+    for (std::size_t a = 0; a < active.size(); ++a) {
+      const std::int64_t r = active[a];
+      for (std::int64_t j = 0; j < in.counts[index(r)]; ++j) {
+        visit(in.rows[index(r * in.neighbors + j)],
+              static_cast<std::int32_t>(static_cast<std::int64_t>(a) * in.neighbors + j));
+      }
+    }
+  };
+  for_each([&](std::int64_t row, std::int32_t) { ++groups.offsets[index(row)]; });
+  std::int32_t total = 0;
+  for (std::int32_t& offset : groups.offsets) total += std::exchange(offset, total);
+  groups.members.resize(index(total));
+  std::vector<std::int32_t> next(groups.offsets.begin(), groups.offsets.end() - 1);
+  for_each([&](std::int64_t row, std::int32_t member) {
+    groups.members[index(next[index(row)]++)] = member;
+  });
+  return groups;
+}
+
+}  // namespace
+
+void attend(const AttentionInput& in, const AttentionOutput& out) {
+  parallel_for(in.roots(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) attend_root(in, out, r);
+  });
+}
+
+void attend_backward(const AttentionInput& in, const AttentionIncoming& incoming,
+                     const AttentionGradient& out) {
+  const auto active = static_cast<std::int64_t>(incoming.active.size());
+  SlotGradients slots;
+  slots.scores.resize(index(active * in.neighbors * in.heads));
+  slots.kept.resize(slots.scores.size());
+  parallel_for(active, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t a = begin; a < end; ++a) score_gradients(in, incoming, a, slots);
+  });
+  std::vector<std::int64_t> queries;
+  queries.reserve(index(active));
+  for (std::int64_t r : incoming.active) queries.push_back(in.queries[index(r)]);
+  const RowGroups by_query = RowGroups::of(queries, out.num_queries);
+  const RowGroups by_row = slots_by_row(in, incoming.active, out.num_rows);
+  parallel_for(out.num_queries, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t query = begin; query < end; ++query) {
+      query_gradient(in, incoming, by_query.of_target(query), slots, query, out);
+    }
+  });
+  parallel_for(out.num_rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      neighbor_gradient(in, incoming, by_row.of_target(row), slots, out.kv + row * 2 * in.width);
+    }
+  });
+}
+
+}  // namespace curnm::kernels

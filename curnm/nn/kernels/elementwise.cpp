@@ -1,0 +1,163 @@
+#include "curnm/nn/kernels/elementwise.h"
+
+#include <cmath>
+
+#include "curnm/base/parallel.h"
+#include "curnm/nn/kernels/simd.h"
+
+namespace curnm::kernels {
+namespace {
+
+constexpr std::int64_t kGrain = 32;       // rows that are worth a thread
+constexpr std::int64_t kValues = 16'384;  // single values that are
+
+CURNM_KERNEL void cosines_of(double dt, const double* frequency, std::int64_t width, float* out) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < width; ++j) out[j] = cosine(dt * frequency[j]);
+}
+
+CURNM_KERNEL void gru_row(const float* in, const float* hidden, const float* h, std::int64_t width,
+                          float* gates, float* out) {
+#pragma omp simd
+  for (std::int64_t d = 0; d < width; ++d) {
+    const float reset = sigmoid(in[d] + hidden[d]);
+    const float update = sigmoid(in[width + d] + hidden[width + d]);
+    const float fresh = tanh(in[2 * width + d] + reset * hidden[2 * width + d]);
+    gates[d] = reset;
+    gates[width + d] = update;
+    gates[2 * width + d] = fresh;
+    out[d] = fresh + update * (h[d] - fresh);
+  }
+}
+
+CURNM_KERNEL void gru_row_backward(const float* hidden, const float* h, const float* gates,
+                                   const float* dout, std::int64_t width, float* din,
+                                   float* dhidden) {
+#pragma omp simd
+  for (std::int64_t d = 0; d < width; ++d) {
+    const float reset = gates[d];
+    const float update = gates[width + d];
+    const float fresh = gates[2 * width + d];
+    const float dfresh = dout[d] * (1 - update) * (1 - fresh * fresh);
+    const float dupdate = dout[d] * (h[d] - fresh) * update * (1 - update);
+    const float dreset = dfresh * hidden[2 * width + d] * reset * (1 - reset);
+    din[d] = dhidden[d] = dreset;
+    din[width + d] = dhidden[width + d] = dupdate;
+    din[2 * width + d] = dfresh;
+    dhidden[2 * width + d] = dfresh * reset;
+  }
+}
+
+CURNM_KERNEL void gated_row(const float* context, const float* own, const float* h,
+                            const float* scale, std::int64_t width, float* gate, float* out) {
+  if (scale == nullptr) {
+#pragma omp simd
+    for (std::int64_t d = 0; d < width; ++d) {
+      gate[d] = sigmoid(context[d] + own[d]);
+      out[d] = h[d] * gate[d];
+    }
+    return;
+  }
+#pragma omp simd
+  for (std::int64_t d = 0; d < width; ++d) {
+    gate[d] = sigmoid(context[d] + own[d]);
+    out[d] = h[d] * gate[d] * scale[d];
+  }
+}
+
+CURNM_KERNEL void gated_row_backward(const float* h, const float* scale, const float* gate,
+                                     const float* dout, std::int64_t width, float* dpre, float* dh,
+                                     float* dscale) {
+#pragma omp simd
+  for (std::int64_t d = 0; d < width; ++d) {
+    const float scaled = scale == nullptr ? dout[d] : dout[d] * scale[d];
+    dpre[d] = scaled * h[d] * gate[d] * (1 - gate[d]);
+    if (dh != nullptr) dh[d] = scaled * gate[d];
+    if (dscale != nullptr) dscale[d] = dout[d] * h[d] * gate[d];
+  }
+}
+
+CURNM_KERNEL void adam_values(const AdamStep& step, const float* gradient, std::int64_t n,
+                              float* parameter, float* mean, float* square) {
+  const AdamStep s = step;
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float g = gradient[i];
+    mean[i] = s.beta1 * mean[i] + s.one_minus_beta1 * g;
+    square[i] = s.beta2 * square[i] + s.one_minus_beta2 * g * g;
+    parameter[i] -= s.rate * mean[i] / (std::sqrt(square[i]) / s.square_correction + s.epsilon);
+  }
+}
+
+const float* row(const float* matrix, std::int64_t i, std::int64_t width) {
+  return matrix == nullptr ? nullptr : matrix + i * width;
+}
+float* row(float* matrix, std::int64_t i, std::int64_t width) {
+  return matrix == nullptr ? nullptr : matrix + i * width;
+}
+
+}  // namespace
+
+void cosines(std::span<const double> dt, std::span<const double> frequency, float* out) {
+  const std::int64_t width = std::ssize(frequency);
+  parallel_for(std::ssize(dt), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      cosines_of(dt[static_cast<std::size_t>(i)], frequency.data(), width, out + i * width);
+    }
+  });
+}
+
+void gru(const GruInput& input, float* gates, float* out) {
+  const std::int64_t width = input.width;
+  parallel_for(input.rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      gru_row(row(input.in, i, 3 * width), row(input.hidden, i, 3 * width), row(input.h, i, width),
+              width, row(gates, i, 3 * width), row(out, i, width));
+    }
+  });
+}
+
+void gru_backward(const GruInput& input, const float* gates, const float* dout, float* din,
+                  float* dhidden) {
+  const std::int64_t width = input.width;
+  parallel_for(input.rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      gru_row_backward(row(input.hidden, i, 3 * width), row(input.h, i, width),
+                       row(gates, i, 3 * width), row(dout, i, width), width, row(din, i, 3 * width),
+                       row(dhidden, i, 3 * width));
+    }
+  });
+}
+
+void gated(const GatedInput& input, float* gate, float* out) {
+  const std::int64_t width = input.width;
+  parallel_for(input.rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      gated_row(row(input.context, input.owner[static_cast<std::size_t>(i)], width),
+                row(input.own, i, width), row(input.h, i, width), row(input.scale, i, width), width,
+                row(gate, i, width), row(out, i, width));
+    }
+  });
+}
+
+void gated_backward(const GatedInput& input, const float* gate, const float* dout, float* dpre,
+                    float* dh, float* dscale) {
+  const std::int64_t width = input.width;
+  parallel_for(input.rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      gated_row_backward(row(input.h, i, width), row(input.scale, i, width), row(gate, i, width),
+                         row(dout, i, width), width, row(dpre, i, width), row(dh, i, width),
+                         row(dscale, i, width));
+    }
+  });
+}
+
+void adam(const AdamStep& step, const float* gradient, std::int64_t n, float* parameter,
+          float* mean, float* square) {
+  parallel_for(n, kValues, [&](std::int64_t begin, std::int64_t end) {
+    adam_values(step, gradient + begin, end - begin, parameter + begin, mean + begin,
+                square + begin);
+  });
+}
+
+}  // namespace curnm::kernels

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace curnm::kernels {
+
+/// out[i,j] = cos(dt[i]·frequency[j]), [n,width].
+void cosines(std::span<const double> dt, std::span<const double> frequency, float* out);
+
+/// A GRU cell from its two linear maps, [n,3D] each in the order reset, update, new:
+///   r = sigmoid(in_r + hidden_r), u = sigmoid(in_u + hidden_u), c = tanh(in_c + r·hidden_c),
+///   out = (1 - u)·c + u·h.
+struct GruInput {
+  std::int64_t rows = 0;
+  std::int64_t width = 0;         // D
+  const float* in = nullptr;      // [n,3D]
+  const float* hidden = nullptr;  // [n,3D]
+  const float* h = nullptr;       // [n,D]
+};
+/// `gates` [n,3D] keeps r, u and c for the way back.
+void gru(const GruInput& input, float* gates, float* out);
+/// Gradients of the two linear maps, [n,3D] each; h itself has none.
+void gru_backward(const GruInput& input, const float* gates, const float* dout, float* din,
+                  float* dhidden);
+
+/// The relevant factors of n candidates: h·sigmoid(context[owner] + own)·scale.
+struct GatedInput {
+  std::int64_t rows = 0;
+  std::int64_t width = 0;
+  std::int64_t num_contexts = 0;
+  std::span<const std::int64_t> owner;  // [n]: rows of context
+  const float* context = nullptr;       // [num_contexts,D]
+  const float* own = nullptr;           // [n,D]
+  const float* h = nullptr;             // [n,D]
+  const float* scale = nullptr;         // [n,D]; null: 1
+};
+/// `gate` [n,D] is sigmoid(...).
+void gated(const GatedInput& input, float* gate, float* out);
+/// dpre is the gradient of `own`; that of a context is the sum of its rows. dh and dscale may be
+/// null.
+void gated_backward(const GatedInput& input, const float* gate, const float* dout, float* dpre,
+                    float* dh, float* dscale);
+
+/// One Adam step on n values.
+struct AdamStep {
+  float rate = 0;  // learning rate, with the correction of the mean
+  float beta1 = 0;
+  float one_minus_beta1 = 1;  // not to be computed in float
+  float beta2 = 0;
+  float one_minus_beta2 = 1;
+  float epsilon = 0;
+  float square_correction = 1;  // sqrt(1 - beta2^t)
+};
+void adam(const AdamStep& step, const float* gradient, std::int64_t n, float* parameter,
+          float* mean, float* square);
+
+}  // namespace curnm::kernels

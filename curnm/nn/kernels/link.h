@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace curnm::kernels {
+
+/// The logits of n links from projections of their ends: w·ReLU(s + d) + bias.
+struct LinkInput {
+  std::int64_t width = 0;  // D
+  std::int64_t num_sources = 0;
+  std::int64_t num_destinations = 0;
+  std::span<const std::int64_t> source_of;       // [n]: rows of sources
+  std::span<const std::int64_t> destination_of;  // [n]: rows of destinations
+  const float* sources = nullptr;                // [num_sources,D]
+  const float* destinations = nullptr;           // [num_destinations,D]
+  const float* weight = nullptr;                 // [D]
+
+  std::int64_t size() const { return static_cast<std::int64_t>(source_of.size()); }
+};
+void link_logits(const LinkInput& in, float bias, float* logits);
+
+/// Gradients from those of the logits. Null pointers are left out.
+struct LinkGradient {
+  float* sources = nullptr;       // [num_sources,D]
+  float* destinations = nullptr;  // [num_destinations,D]
+  float* weight = nullptr;        // [D]
+};
+void link_logits_backward(const LinkInput& in, const float* dlogits, const LinkGradient& out);
+
+}  // namespace curnm::kernels

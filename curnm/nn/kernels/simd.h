@@ -1,0 +1,74 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+// Vector code without intrinsics: loops that the compiler vectorises (`#pragma omp simd`), compiled
+// once per instruction set and chosen when the program starts. So one binary runs on any
+// x86-64-v2 machine, and uses AVX2 or AVX-512 where they are. Results are a function of the input
+// and the instruction set alone.
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define CURNM_KERNEL \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define CURNM_KERNEL
+#endif
+
+// Small functions that kernels call must become part of them, whatever their instruction set.
+#define CURNM_INLINE inline __attribute__((always_inline))
+
+namespace curnm::kernels {
+
+CURNM_INLINE float dot(const float* a, const float* b, std::int64_t n) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+/// y += scale·x
+CURNM_INLINE void axpy(float scale, const float* x, float* y, std::int64_t n) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i) y[i] += scale * x[i];
+}
+
+/// e^x with a relative error below 2e-7; 0 and a huge number beyond the range of floats.
+CURNM_INLINE float exp(float x) {
+  const float clamped = x < -87 ? -87.0F : (x > 88 ? 88.0F : x);
+  const float k = std::rint(clamped * 1.44269504F);
+  const float r = (clamped - k * 0.693359375F) + k * 2.12194440e-4F;  // ln 2 in two parts
+  float p = 1.9875691500e-4F;
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  p = p * r * r + r + 1;
+  return p * std::bit_cast<float>((static_cast<std::int32_t>(k) + 127) << 23);
+}
+
+CURNM_INLINE float sigmoid(float x) { return 1 / (1 + exp(-x)); }
+CURNM_INLINE float tanh(float x) { return 2 * sigmoid(2 * x) - 1; }
+
+/// cos of a double, as a float: the argument is reduced by multiples of pi in double (three parts
+/// of pi, exact up to 2^29 of them), so that long gaps keep their phase. Absolute error below 3e-7.
+CURNM_INLINE float cosine(double angle) {
+  const double k = std::rint(angle * 0.31830988618379067);
+  const double reduced =
+      ((angle - k * 3.1415925025939941) - k * 1.5099578831723193e-07) - k * 1.0780605716316238e-14;
+  const double half = k * 0.5;
+  const auto sign = static_cast<float>(1 - 4 * (half - std::floor(half)));  // (-1)^k
+  const auto r = static_cast<float>(reduced);
+  const float x = r * r;
+  float p = -2.6051615e-07F;
+  p = p * x + 2.4760495e-05F;
+  p = p * x - 1.3888378e-03F;
+  p = p * x + 4.1666638e-02F;
+  p = p * x - 0.5F;
+  p = p * x + 1;
+  return sign * p;
+}
+
+}  // namespace curnm::kernels

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "curnm/base/types.h"
+
+namespace curnm {
+
+/// Where a candidate came from.
+enum class CandidateKind : std::uint8_t { kRandom, kHistorical, kHard };
+
+/// Further negatives beside the candidates, each at the time of a positive. Ascending in `rows`.
+struct ExtraPairs {
+  std::vector<std::int64_t> rows;  // [X], of the positive whose time it is
+  std::vector<NodeId> src;         // [X]
+  std::vector<NodeId> dst;         // [X]
+
+  std::int64_t size() const { return static_cast<std::int64_t>(rows.size()); }
+};
+
+/// Negatives that a miner proposes for a batch, before anything is embedded.
+struct Candidates {
+  std::int64_t width = 0;            // M
+  std::vector<NodeId> nodes;         // [B,M]: destinations to set beside each positive's own
+  std::vector<CandidateKind> kinds;  // [B,M]; empty where the miner does not tell them apart
+  std::vector<Timestamp> met;        // [B,M]: t_{uv-}, the last event of source and candidate
+  std::vector<Timestamp> seen;       // [B,M]: t_{v-}, the last event of the candidate
+  ExtraPairs extra;
+};
+
+}  // namespace curnm

@@ -1,0 +1,331 @@
+#include "curnm/curriculum/curriculum.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <concepts>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/errors.h"
+
+namespace curnm {
+namespace {
+
+using testing::fails;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// Steps that are exact in binary, so that trajectories can be compared for equality.
+CurnmOptions exact_steps() {
+  CurnmOptions options;
+  options.pi = 0.75;
+  options.pi_min = 0.25;
+  options.shrink = 0.125;
+  return options;
+}
+
+/// pi of the epochs after each metric.
+std::vector<double> trajectory(const CurnmOptions& options, const std::vector<double>& metrics) {
+  Curriculum curriculum(resolved(options, /*epochs=*/100));
+  std::vector<double> course;
+  for (double metric : metrics) {
+    curriculum.record(metric);
+    course.push_back(curriculum.difficulty().pi);
+  }
+  return course;
+}
+
+/// The difficulty of epoch e = 1, 2, ... when the metric rises all the time.
+Difficulty at_epoch(const CurnmOptions& options, std::int64_t e, std::int64_t epochs) {
+  Curriculum curriculum(resolved(options, epochs));
+  for (std::int64_t i = 1; i < e; ++i) curriculum.record(static_cast<double>(i));
+  return curriculum.difficulty();
+}
+
+TEST(TrendTest, LiteralValues) {
+  EXPECT_EQ(trend("increasing", 1, 4), 0.25);
+  EXPECT_EQ(trend("increasing", 4, 4), 1);
+  EXPECT_EQ(trend("increasing", 9, 4), 1);
+  EXPECT_EQ(trend("decreasing", 1, 4), 0.75);
+  EXPECT_EQ(trend("decreasing", 4, 4), 0);
+  EXPECT_EQ(trend("decreasing", 9, 4), 0);
+  EXPECT_EQ(trend("constant", 1, 4), 0.5);
+  EXPECT_EQ(trend("constant", 9, 4), 0.5);
+}
+
+TEST(CachesTest, FromTauDownwards) {
+  EXPECT_TRUE(caches(0.5, 0.5));
+  EXPECT_TRUE(caches(0.1, 0.5));
+  EXPECT_FALSE(caches(0.500001, 0.5));
+  EXPECT_FALSE(caches(0.1, 0));
+  EXPECT_TRUE(caches(1, 1));
+}
+
+TEST(CachesTest, RoundingOfManyStepsDoesNotDelayIt) {
+  double pi = 1;
+  for (int step = 0; step < 5; ++step) pi -= 0.1;
+  ASSERT_GT(pi, 0.5) << "the sum of the steps must miss the threshold for this test to mean much";
+  EXPECT_TRUE(caches(pi, 0.5));
+}
+
+// 1 - (e - 1)·shrink is at most 0.5 for the first time at these e.
+TEST(CurriculumTest, CachingBeginsWhenTauIsReached) {
+  for (const auto& [shrink, first] :
+       std::vector<std::pair<double, std::int64_t>>{{0.02, 26}, {0.03, 18}, {0.05, 11}, {0.1, 6}}) {
+    CurnmOptions options;
+    options.pi_strategy = "linear";
+    options.shrink = shrink;
+    EXPECT_FALSE(at_epoch(options, first - 1, 100).caching) << shrink;
+    EXPECT_TRUE(at_epoch(options, first, 100).caching) << shrink;
+  }
+}
+
+TEST(ImprovesTest, AboveTheMeanOfTheRecentValues) {
+  EXPECT_FALSE(improves(0.9, {})) << "nothing to compare with";
+  const std::vector<double> recent = {0.25, 0.5, 0.75};
+  EXPECT_TRUE(improves(0.50001, recent));
+  EXPECT_FALSE(improves(0.5, recent)) << "equal is no progress";
+  EXPECT_FALSE(improves(0.4, recent));
+  EXPECT_FALSE(improves(kNaN, recent));
+}
+
+TEST(NextPiTest, LiteralValues) {
+  CurnmOptions options = exact_steps();
+  EXPECT_EQ(next_pi(0.5, /*improved=*/true, options), 0.375);
+  EXPECT_EQ(next_pi(0.5, /*improved=*/false, options), 0.625);
+  options.plateau = "hold";
+  EXPECT_EQ(next_pi(0.5, true, options), 0.375);
+  EXPECT_EQ(next_pi(0.5, false, options), 0.5);
+  options.pi_strategy = "linear";
+  EXPECT_EQ(next_pi(0.5, true, options), 0.375);
+  EXPECT_EQ(next_pi(0.5, false, options), 0.375);
+  options.pi_strategy = "constant";
+  EXPECT_EQ(next_pi(0.5, true, options), 0.5);
+  EXPECT_EQ(next_pi(0.5, false, options), 0.5);
+}
+
+TEST(NextPiTest, StaysWithinItsBounds) {
+  const CurnmOptions options = exact_steps();
+  EXPECT_EQ(next_pi(0.3, true, options), 0.25);
+  EXPECT_EQ(next_pi(0.25, true, options), 0.25);
+  EXPECT_EQ(next_pi(0.9375, false, options), 1);
+  EXPECT_EQ(next_pi(1, false, options), 1);
+}
+
+// Means of the last three: none; .5; .5625 (equal); .5625; .5859 (of four it would be .5645);
+// .5703 (of two it would be .5742).
+const std::vector<double> kScript = {0.5, 0.625, 0.5625, 0.5703125, 0.578125, 0.5725};
+
+TEST(CurriculumTest, AdaptivePiFollowsTheScript) {
+  EXPECT_EQ(trajectory(exact_steps(), kScript),
+            (std::vector<double>{0.875, 0.75, 0.875, 0.75, 0.875, 0.75}));
+}
+
+TEST(CurriculumTest, OnAPlateauPiCanBeHeld) {
+  CurnmOptions options = exact_steps();
+  options.plateau = "hold";
+  EXPECT_EQ(trajectory(options, kScript),
+            (std::vector<double>{0.75, 0.625, 0.625, 0.5, 0.5, 0.375}));
+}
+
+TEST(CurriculumTest, LinearAndConstantPiIgnoreTheMetric) {
+  CurnmOptions options = exact_steps();
+  options.pi_strategy = "linear";
+  EXPECT_EQ(trajectory(options, {0.9, 0.1, 0.8, 0.2, 0.2, 0.2}),
+            (std::vector<double>{0.625, 0.5, 0.375, 0.25, 0.25, 0.25}));
+  options.pi_strategy = "constant";
+  EXPECT_EQ(trajectory(options, {0.1, 0.9, 0.1, 0.9}), std::vector<double>(4, 0.75));
+}
+
+TEST(CurriculumTest, PiMeetsBothBoundsAndLeavesThem) {
+  CurnmOptions options = exact_steps();
+  EXPECT_EQ(trajectory(options, {0.9, 0.8, 0.7, 0.6, 0.75, 0.8}),
+            (std::vector<double>{0.875, 1, 1, 1, 0.875, 0.75}));
+  options.pi = 0.375;
+  EXPECT_EQ(trajectory(options, {0.1, 0.2, 0.3, 0.4, 0.1, 0.1}),
+            (std::vector<double>{0.5, 0.375, 0.25, 0.25, 0.375, 0.5}));
+}
+
+TEST(CurriculumTest, TheFirstEpochStartsAtPi) {
+  EXPECT_EQ(at_epoch({}, 1, 100).pi, 1);
+  CurnmOptions constant;
+  constant.pi_strategy = "constant";
+  EXPECT_EQ(at_epoch(constant, 1, 100).pi, 0.5);
+  EXPECT_EQ(at_epoch(constant, 50, 100).pi, 0.5);
+}
+
+// The first metric is no progress, and pi is at its bound: 1, 1, 0.97, 0.94, ..., at least 0.1.
+TEST(CurriculumTest, SteadyProgressWithTheDefaults) {
+  EXPECT_EQ(at_epoch({}, 2, 400).pi, 1);
+  EXPECT_NEAR(at_epoch({}, 3, 400).pi, 0.97, 1e-12);
+  EXPECT_NEAR(at_epoch({}, 12, 400).pi, 0.70, 1e-12);
+  EXPECT_EQ(at_epoch({}, 60, 400).pi, 0.1);
+}
+
+TEST(RandomWeightTest, LiteralValues) {
+  CurnmOptions options;
+  options.delta_min = 0.3;
+  EXPECT_EQ(random_weight(1, options), 1);
+  EXPECT_EQ(random_weight(0.5, options), 0.5);
+  EXPECT_EQ(random_weight(0.1, options), 0.3);
+  options.delta_max = 0.875;
+  EXPECT_EQ(random_weight(1, options), 0.875);
+  options.delta_schedule = "increasing";
+  EXPECT_EQ(random_weight(1, options), 0.3);
+  EXPECT_EQ(random_weight(0.25, options), 0.75);
+  EXPECT_EQ(random_weight(0, options), 0.875);
+  options.delta_schedule = "constant";
+  EXPECT_EQ(random_weight(0.1, options), 0.5);
+  EXPECT_EQ(random_weight(1, options), 0.5);
+  options.delta_min = 0.625;
+  EXPECT_EQ(random_weight(1, options), 0.625);
+}
+
+TEST(CurriculumTest, AlphaGrowsOverAllEpochsUnlessToldOtherwise) {
+  CurnmOptions options;
+  options.alpha_max = 0.006;
+  EXPECT_NEAR(at_epoch(options, 1, 10).alpha, 0.0006, 1e-15);
+  EXPECT_NEAR(at_epoch(options, 5, 10).alpha, 0.003, 1e-15);
+  EXPECT_NEAR(at_epoch(options, 10, 10).alpha, 0.006, 1e-15);
+  options.alpha_epochs = 4;
+  EXPECT_NEAR(at_epoch(options, 1, 10).alpha, 0.0015, 1e-15);
+  EXPECT_NEAR(at_epoch(options, 9, 10).alpha, 0.006, 1e-15);
+  options.alpha_schedule = "decreasing";
+  EXPECT_NEAR(at_epoch(options, 1, 10).alpha, 0.0045, 1e-15);
+  EXPECT_EQ(at_epoch(options, 4, 10).alpha, 0);
+  options.alpha_schedule = "constant";
+  EXPECT_NEAR(at_epoch(options, 7, 10).alpha, 0.003, 1e-15);
+}
+
+TEST(CurriculumTest, BetaGrowsOverATenthOfTheEpochsUnlessToldOtherwise) {
+  CurnmOptions options;
+  EXPECT_EQ(at_epoch(options, 1, 40).beta, 0.25);
+  EXPECT_EQ(at_epoch(options, 4, 40).beta, 1);
+  EXPECT_EQ(at_epoch(options, 30, 40).beta, 1);
+  EXPECT_EQ(at_epoch(options, 1, 3).beta, 1) << "at least one epoch";
+  options.beta_epochs = 8;
+  EXPECT_EQ(at_epoch(options, 2, 40).beta, 0.25);
+  options.beta_schedule = "decreasing";
+  EXPECT_EQ(at_epoch(options, 2, 40).beta, 0.75);
+  options.beta_schedule = "constant";
+  EXPECT_EQ(at_epoch(options, 2, 40).beta, 0.5);
+}
+
+TEST(CurriculumTest, AblationsActOnTheirPartAlone) {
+  constexpr std::int64_t kEpoch = 40;  // pi is at its least, everything acts
+  CurnmOptions options;
+  const Difficulty whole = at_epoch(options, kEpoch, 100);
+  ASSERT_EQ(whole.pi, 0.1);
+  ASSERT_EQ(whole.delta, 0.3);
+  ASSERT_TRUE(whole.caching);
+  for (const char* part : {"pi", "random", "cache", "disentangle", "temporal"}) {
+    options.ablate = part;
+    const Difficulty without = at_epoch(options, kEpoch, 100);
+    const std::string_view ablated = part;
+    EXPECT_EQ(without.pi, ablated == "pi" ? 0.5 : 0.1) << part;
+    EXPECT_EQ(without.delta, ablated == "random" ? 0 : ablated == "pi" ? 0.5 : 0.3) << part;
+    EXPECT_EQ(without.caching, ablated != "cache") << part;
+    EXPECT_EQ(without.alpha, whole.alpha) << part;
+    EXPECT_EQ(without.beta, whole.beta) << part;
+  }
+}
+
+TEST(CurriculumTest, AFixedPiCanBeChosen) {
+  CurnmOptions options;
+  options.ablate = "pi";
+  options.pi = 0.75;
+  EXPECT_EQ(at_epoch(options, 1, 100).pi, 0.75);
+  EXPECT_EQ(at_epoch(options, 40, 100).pi, 0.75);
+}
+
+TEST(CurriculumTest, StateContinuesToTheBit) {
+  const CurnmOptions options = resolved({}, /*epochs=*/7);
+  const std::vector<double> metrics = {0.31, 0.45, 0.41, 0.47, 0.46, 0.44, 0.52, 0.1, 0.6};
+  for (std::size_t saved = 0; saved < metrics.size(); ++saved) {
+    Curriculum original(options);
+    for (std::size_t i = 0; i < saved; ++i) original.record(metrics[i]);
+    Curriculum restored(options);
+    restored.record(0.99);  // what it knew before must be gone
+    restored.set_state(original.state());
+    for (std::size_t i = saved; i < metrics.size(); ++i) {
+      original.record(metrics[i]);
+      restored.record(metrics[i]);
+      ASSERT_EQ(restored.state(), original.state()) << "saved after " << saved;
+      EXPECT_EQ(restored.difficulty().pi, original.difficulty().pi);
+      EXPECT_EQ(restored.difficulty().alpha, original.difficulty().alpha);
+      EXPECT_EQ(restored.difficulty().beta, original.difficulty().beta);
+    }
+  }
+}
+
+TEST(CurnmOptionsTest, WhatWasLeftOpenIsFilledIn) {
+  const CurnmOptions options = resolved({}, /*epochs=*/400);
+  EXPECT_EQ(options.pi, 1);
+  EXPECT_EQ(options.alpha_epochs, 400);
+  EXPECT_EQ(options.beta_epochs, 40);
+  CurnmOptions given;
+  given.pi = 0.25;
+  given.alpha_epochs = 3;
+  given.beta_epochs = 5;
+  EXPECT_EQ(resolved(given, 400).pi, 0.25);
+  EXPECT_EQ(resolved(given, 400).alpha_epochs, 3);
+  EXPECT_EQ(resolved(given, 400).beta_epochs, 5);
+}
+
+/// Does `resolved` refuse the options that `change` makes of the defaults?
+template <class Change>
+::testing::AssertionResult refused(const Change& change, const std::vector<std::string>& parts) {
+  CurnmOptions options;
+  change(options);
+  return fails<UsageError>([&] { resolved(options, /*epochs=*/10); }, parts);
+}
+
+TEST(CurnmOptionsTest, ImpossibleTogetherIsAUsageError) {
+  EXPECT_TRUE(refused([](auto& o) { o.pool = 7; }, {"--pool 7", "M must be even"}));
+  EXPECT_TRUE(refused([](auto& o) { o.delta_min = 0.5, o.delta_max = 0.4; },
+                      {"--delta-min 0.5", "--delta-max 0.4"}));
+  EXPECT_TRUE(refused([](auto& o) { o.pi = 0.05; }, {"--pi 0.05", "--pi-min 0.1"}));
+  EXPECT_TRUE(refused([](auto& o) { o.pi_strategy = "constant", o.pi_min = 0.6; },
+                      {"--pi 0.5", "--pi-min 0.6"}));
+}
+
+TEST(CurnmOptionsTest, OutOfRangeNamesTheSymbolAndTheRange) {
+  EXPECT_TRUE(refused([](auto& o) { o.pool = 0; }, {"--pool 0", "M must be between 2 and 1000"}));
+  EXPECT_TRUE(refused([](auto& o) { o.gamma_hist = 1.5; },
+                      {"--gamma-hist 1.5", "gamma_hist must be between 0 and 1"}));
+  EXPECT_TRUE(refused([](auto& o) { o.gamma_hist = kNaN; }, {"gamma_hist must be"}));
+  EXPECT_TRUE(refused([](auto& o) { o.tau = -0.1; }, {"--tau -0.1", "tau must be between 0 and"}));
+  EXPECT_TRUE(refused([](auto& o) { o.delta_min = 1.1; }, {"delta_min must be between 0 and 1"}));
+  EXPECT_TRUE(refused([](auto& o) { o.shrink = 2; }, {"gamma_shrink must be between 0 and 1"}));
+  EXPECT_TRUE(refused([](auto& o) { o.alpha_epochs = -1; }, {"--alpha-epochs -1", "E' must be"}));
+  EXPECT_TRUE(refused([](auto& o) { o.beta_epochs = -1; }, {"--beta-epochs -1", "E'' must be"}));
+  EXPECT_TRUE(refused([](auto& o) { o.lambda = -1; }, {"lambda must be between 0 and"}));
+}
+
+TEST(CurnmOptionsTest, EveryNumberHasARangeAndEveryTextItsChoices) {
+  CurnmOptions defaults;
+  defaults.fields([&]<class T>(const Field& field, T&) {
+    const auto refused_as = [&](T value, std::string_view part) {
+      CurnmOptions options;
+      options.fields([&]<class U>(const Field& other, U& target) {
+        if constexpr (std::same_as<T, U>) {
+          if (other.name == field.name) target = value;
+        }
+      });
+      EXPECT_TRUE(fails<UsageError>([&] { resolved(options, 10); }, {std::string(part)}));
+    };
+    if constexpr (std::same_as<T, std::string>) {
+      EXPECT_FALSE(field.choices.empty()) << field.name;
+      refused_as("sideways", field.name);
+    } else {
+      const std::string_view part = field.symbol.empty() ? field.name : field.symbol;
+      refused_as(static_cast<T>(field.min - 1), part);
+      refused_as(static_cast<T>(field.max + 1), part);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace curnm

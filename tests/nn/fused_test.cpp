@@ -1,0 +1,268 @@
+#include "curnm/nn/fused.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "curnm/nn/kernels/elementwise.h"
+#include "curnm/nn/kernels/rows.h"
+#include "curnm/nn/temporal_attention.h"
+#include "curnm/nn/tensors.h"
+#include "support/scoped_threads.h"
+
+// The fast path against the plain one: values and every gradient.
+
+namespace curnm {
+namespace {
+
+torch::Tensor numbers(std::uint64_t seed, at::IntArrayRef shape) {
+  torch::Tensor values = torch::empty(shape);
+  keyed_uniform_(values, 1, Rng(seed, Stream::kTest));
+  return values;
+}
+
+torch::Tensor rows(std::initializer_list<std::int64_t> values) {
+  return to_tensor(std::vector<std::int64_t>(values), torch::kCPU);
+}
+
+/// Equal up to 1e-5 of the largest entry, or of 1 where all are smaller: some gradients are 0 but
+/// for rounding (that of the keys' bias, which shifts all scores alike).
+::testing::AssertionResult close(const torch::Tensor& a, const torch::Tensor& b) {
+  if (a.defined() != b.defined()) return ::testing::AssertionFailure() << "one is undefined";
+  if (!a.defined()) return ::testing::AssertionSuccess();
+  if (a.sizes() != b.sizes()) return ::testing::AssertionFailure() << "shapes differ";
+  if (a.numel() == 0) return ::testing::AssertionSuccess();
+  const double scale = std::max(b.abs().max().item<double>(), 1.0);
+  const double difference = (a - b).abs().max().item<double>() / scale;
+  if (difference <= 1e-5) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "relative difference " << difference;
+}
+
+/// Runs both ways on the same leaves and compares the results and all gradients.
+template <class Fast, class Plain>
+void expect_same(std::vector<torch::Tensor> leaves, const Fast& fast, const Plain& plain) {
+  std::vector<torch::Tensor> gradients;
+  torch::Tensor result;
+  const auto run = [&](const auto& function) {
+    for (torch::Tensor& leaf : leaves) {
+      leaf = leaf.detach().requires_grad_(true);
+      leaf.mutable_grad() = torch::Tensor();
+    }
+    result = function(leaves);
+    (result * numbers(99, result.sizes())).sum().backward();
+    gradients.clear();
+    for (const torch::Tensor& leaf : leaves) gradients.push_back(leaf.grad().clone());
+    return result.detach().clone();
+  };
+  const torch::Tensor expected = run(plain);
+  const std::vector<torch::Tensor> expected_gradients = gradients;
+  EXPECT_TRUE(close(run(fast), expected));
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    EXPECT_TRUE(close(gradients[i], expected_gradients[i])) << "gradient " << i;
+  }
+}
+
+using Leaves = std::vector<torch::Tensor>;
+
+TEST(FusedTest, GatherRows) {
+  const torch::Tensor which = rows({3, 0, 3, 3, 1});
+  expect_same(
+      {numbers(1, {5, 7})}, [&](const Leaves& x) { return gather_rows(x[0], which); },
+      [&](const Leaves& x) { return x[0].index_select(0, which); });
+}
+
+TEST(FusedTest, LinkLogits) {
+  for (const std::int64_t width : {1, 5, 16, 33}) {
+    const torch::Tensor from = rows({0, 0, 2, 1, 2, 2});
+    const torch::Tensor to = rows({3, 1, 1, 0, 3, 3});
+    expect_same(
+        {numbers(1, {3, width}), numbers(2, {4, width}), numbers(3, {1, width}), numbers(4, {1})},
+        [&](const Leaves& x) { return link_logits(x[0], from, x[1], to, x[2], x[3]); },
+        [&](const Leaves& x) {
+          const torch::Tensor hidden =
+              torch::relu(x[0].index_select(0, from) + x[1].index_select(0, to));
+          return torch::linear(hidden, x[2], x[3]).squeeze(-1);
+        });
+  }
+}
+
+TEST(FusedTest, GruCell) {
+  for (const std::int64_t width : {1, 6, 19}) {
+    const torch::Tensor h = numbers(5, {4, width});
+    expect_same(
+        {5 * numbers(1, {4, 3 * width}), 5 * numbers(2, {4, 3 * width})},
+        [&](const Leaves& x) { return gru_cell(x[0], x[1], h); },
+        [&](const Leaves& x) {
+          const auto in = x[0].chunk(3, 1);
+          const auto hidden = x[1].chunk(3, 1);
+          const torch::Tensor reset = torch::sigmoid(in[0] + hidden[0]);
+          const torch::Tensor update = torch::sigmoid(in[1] + hidden[1]);
+          const torch::Tensor fresh = torch::tanh(in[2] + reset * hidden[2]);
+          return (1 - update) * fresh + update * h;
+        });
+  }
+}
+
+TEST(FusedTest, Gated) {
+  const torch::Tensor owner = rows({1, 0, 1, 1, 0});
+  for (const bool scaled : {true, false}) {
+    Leaves leaves = {numbers(1, {2, 9}), numbers(2, {5, 9}), numbers(3, {5, 9})};
+    if (scaled) leaves.push_back(numbers(4, {5, 9}));
+    expect_same(
+        leaves,
+        [&](const Leaves& x) {
+          return gated(x[0], owner, x[1], x[2], scaled ? x[3] : torch::Tensor());
+        },
+        [&](const Leaves& x) {
+          const torch::Tensor relevant = x[2] * torch::sigmoid(x[0].index_select(0, owner) + x[1]);
+          return scaled ? relevant * x[3] : relevant;
+        });
+  }
+}
+
+struct AttentionCase {
+  const char* name;
+  std::int64_t width;
+  std::int64_t heads;
+  std::int64_t neighbors;
+  std::int64_t time_width;
+  std::int64_t edge_width;
+  double dropout;
+};
+
+class AttentionPaths : public ::testing::TestWithParam<AttentionCase> {
+ protected:
+  static constexpr std::int64_t kRoots = 50;
+  static constexpr std::int64_t kDistinctRoots = 9;
+  static constexpr std::int64_t kStates = 30;
+
+  /// Some roots have no neighbours, some all of K.
+  static Neighborhood hood() {
+    const AttentionCase& c = GetParam();
+    Neighborhood hood{.neighbors = c.neighbors, .num_roots = kDistinctRoots};
+    Rng rng(8, Stream::kTest);
+    const auto below = [&](std::int64_t n) {
+      return static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(n)));
+    };
+    for (std::int64_t r = 0; r < kRoots; ++r) {
+      hood.roots.push_back(below(kDistinctRoots));
+      hood.counts.push_back(static_cast<std::int32_t>(below(c.neighbors + 1)));
+      for (std::int64_t j = 0; j < c.neighbors; ++j) {
+        hood.rows.push_back(below(kStates));
+        hood.dt.push_back(std::pow(10.0, 7 * rng.uniform()));
+        hood.events.push_back(below(11));
+      }
+    }
+    if (c.edge_width > 0) hood.edges = numbers(7, {11, c.edge_width});
+    return hood;
+  }
+
+  static std::shared_ptr<TemporalAttention> layer(Path path) {
+    const AttentionCase& c = GetParam();
+    auto layer = std::make_shared<TemporalAttention>(AttentionOptions{.width = c.width,
+                                                                      .heads = c.heads,
+                                                                      .time_width = c.time_width,
+                                                                      .edge_width = c.edge_width,
+                                                                      .dropout = c.dropout,
+                                                                      .path = path});
+    initialise(*layer, Rng(4, Stream::kTest));
+    layer->train();
+    return layer;
+  }
+
+  struct Outcome {
+    torch::Tensor z;
+    std::map<std::string, torch::Tensor> gradients;
+  };
+  /// `active`: only these rows have a gradient.
+  static Outcome run(Path path, std::int64_t active) {
+    const auto module = layer(path);
+    torch::Tensor states = numbers(5, {kStates, GetParam().width}).requires_grad_(true);
+    const torch::Tensor z = module->forward(states, hood(), Rng(6, Stream::kTest));
+    (z * numbers(9, z.sizes())).narrow(0, 0, active).sum().backward();
+    Outcome outcome{.z = z.detach(), .gradients = {{"states", states.grad()}}};
+    for (const auto& item : module->named_parameters()) {
+      outcome.gradients[item.key()] = item.value().grad();
+    }
+    return outcome;
+  }
+};
+
+TEST_P(AttentionPaths, GiveTheSameValuesAndGradients) {
+  for (const std::int64_t active : {kRoots, std::int64_t{13}, std::int64_t{1}}) {
+    const Outcome fast = run(Path::kFast, active);
+    const Outcome plain = run(Path::kPlain, active);
+    EXPECT_TRUE(close(fast.z, plain.z));
+    for (const auto& [name, gradient] : plain.gradients) {
+      EXPECT_TRUE(close(fast.gradients.at(name), gradient)) << name << ", active " << active;
+    }
+  }
+}
+
+TEST_P(AttentionPaths, FastDoesNotDependOnThreads) {
+  const auto with_threads = [&](int threads) {
+    const testing::ScopedThreads scope(threads);
+    return run(Path::kFast, kRoots);
+  };
+  const Outcome one = with_threads(1);
+  const Outcome three = with_threads(3);
+  EXPECT_TRUE(torch::equal(one.z, three.z));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AttentionPaths,
+                         ::testing::Values(AttentionCase{"usual", 12, 2, 5, 10, 0, 0.2},
+                                           AttentionCase{"features", 12, 3, 4, 6, 5, 0.2},
+                                           AttentionCase{"untimed", 8, 2, 3, 0, 0, 0.3},
+                                           AttentionCase{"features_untimed", 8, 1, 3, 0, 3, 0},
+                                           AttentionCase{"odd", 21, 3, 7, 13, 1, 0.1},
+                                           AttentionCase{"one_neighbour", 10, 2, 1, 5, 0, 0},
+                                           AttentionCase{"width_one", 1, 1, 2, 1, 1, 0}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+// Over all gaps that occur, up to a century in seconds.
+TEST(KernelTest, CosinesKeepThePhaseOfLongGaps) {
+  std::vector<double> dt = {0, 1, -1, 0.5};
+  for (double gap = 1e-3; gap < 4e9; gap *= 1.37) dt.push_back(gap);
+  std::vector<double> frequency;
+  for (int i = 0; i < 101; ++i) frequency.push_back(std::pow(10.0, -9.0 * i / 100));
+  std::vector<float> out(dt.size() * frequency.size());
+  kernels::cosines(dt, frequency, out.data());
+  for (std::size_t i = 0; i < dt.size(); ++i) {
+    for (std::size_t j = 0; j < frequency.size(); ++j) {
+      EXPECT_NEAR(out[i * frequency.size() + j], std::cos(dt[i] * frequency[j]), 1e-6)
+          << dt[i] << " " << frequency[j];
+    }
+  }
+}
+
+TEST(KernelTest, RowGroupsListMembersInOrder) {
+  const std::vector<std::int64_t> targets = {2, 0, 2, 2, 3};
+  const auto groups = kernels::RowGroups::of(targets, 5);
+  const auto members = [&](std::int64_t target) {
+    const auto span = groups.of_target(target);
+    return std::vector<std::int32_t>(span.begin(), span.end());
+  };
+  EXPECT_EQ(members(0), (std::vector<std::int32_t>{1}));
+  EXPECT_EQ(members(1), (std::vector<std::int32_t>{}));
+  EXPECT_EQ(members(2), (std::vector<std::int32_t>{0, 2, 3}));
+  EXPECT_EQ(members(3), (std::vector<std::int32_t>{4}));
+  EXPECT_EQ(members(4), (std::vector<std::int32_t>{}));
+}
+
+TEST(KernelTest, RowsWithValuesFindsNaNsToo) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> matrix = {0, 0, 0, -1, 0, 0, nan, 0, 1, -1};
+  EXPECT_EQ(kernels::rows_with_values(matrix.data(), 5, 2), (std::vector<std::int64_t>{1, 3, 4}));
+}
+
+TEST(KernelTest, SigmoidAndTanhSaturateWithoutTrouble) {
+  const torch::Tensor in = torch::tensor({-200.0F, -20.0F, 0.0F, 20.0F, 200.0F}).view({5, 1});
+  const torch::Tensor zeros = torch::zeros({5, 1});
+  const torch::Tensor z = gru_cell(torch::cat({in, -in, in}, 1), torch::zeros({5, 3}), zeros);
+  EXPECT_TRUE(torch::isfinite(z).all().item<bool>());
+  EXPECT_TRUE(close(z, torch::sigmoid(in) * torch::tanh(in)));
+}
+
+}  // namespace
+}  // namespace curnm
