@@ -151,6 +151,7 @@ void add_bench(CLI::App& app) {
       ->required();
   sampler->add_flag("--json", flags->json, "one JSON document");
   sampler->callback([flags] { run_sampler(flags->data, flags->json); });
+  add_bench_step(*command);
 }
 
 }  // namespace curnm::cli

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/gemm.h"
 #include "cli/print.h"
 #include "cli/threads.h"
 #include "curnm/base/parallel.h"
@@ -35,20 +36,6 @@ std::string cpu_name() {
     if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
   }
   return "unknown";
-}
-
-/// Single-precision matrix products, the best of a few.
-double gemm_gflops() {
-  constexpr std::int64_t kSize = 1024;
-  const torch::Tensor a = torch::rand({kSize, kSize});
-  const torch::Tensor b = torch::rand({kSize, kSize});
-  double best = 0;
-  for (int i = 0; i < 10; ++i) {
-    const Stopwatch watch;
-    const torch::Tensor c = torch::mm(a, b);
-    best = std::max(best, 2e-9 * kSize * kSize * kSize / watch.seconds());
-  }
-  return best;
 }
 
 void run_doctor() {

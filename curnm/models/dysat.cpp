@@ -2,6 +2,7 @@
 
 #include "curnm/base/distinct_rows.h"
 #include "curnm/models/models.h"
+#include "curnm/nn/fused.h"
 #include "curnm/nn/temporal_attention.h"
 #include "curnm/nn/tensors.h"
 
@@ -50,7 +51,7 @@ class Dysat final : public Model {
           snapshot(asked, now, static_cast<int>(s), key.split(static_cast<std::uint64_t>(s))),
           hidden);
     }
-    return hidden.index_select(0, to_tensor(root_rows, context_.device));
+    return select_rows(hidden, to_tensor(root_rows, context_.device), context_.path);
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include "curnm/models/memory_model.h"
 #include "curnm/models/models.h"
+#include "curnm/nn/fused.h"
 
 namespace curnm {
 namespace {
@@ -34,8 +35,8 @@ class Jodie final : public MemoryModel {
       waits.push_back(static_cast<float>(std::log1p(wait) / log_span));
     }
     const torch::Tensor known =
-        keyed_dropout(norm_(states(rows)), is_training() ? options().dropout : 0, key)
-            .index_select(0, to_tensor(root_rows, context().device));
+        select_rows(keyed_dropout(norm_(states(rows)), is_training() ? options().dropout : 0, key),
+                    to_tensor(root_rows, context().device), context().path);
     return known * (1 + projection_(to_tensor(waits, context().device).unsqueeze(1)));
   }
 

@@ -154,6 +154,8 @@ class Trainer {
   const ModelOptions& model_options() const { return model_options_; }
   const MinerOptions& miner_options() const { return miner_options_; }
   const std::vector<EpochRecord>& records() const { return records_; }
+  /// The record of the epoch that is under way: times so far.
+  const EpochRecord& current() const { return current_; }
   std::int64_t best_epoch() const { return best_epoch_; }
 
  private:
