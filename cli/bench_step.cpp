@@ -4,7 +4,7 @@
 #include "cli/gemm.h"
 #include "cli/options.h"
 #include "cli/print.h"
-#include "cli/threads.h"
+#include "cli/process.h"
 #include "curnm/data/open.h"
 #include "curnm/training/run.h"
 

@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/gemm.h"
 #include "cli/print.h"
-#include "cli/threads.h"
+#include "cli/process.h"
 #include "curnm/base/parallel.h"
 
 namespace curnm::cli {

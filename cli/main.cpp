@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "cli/commands.h"
-#include "cli/threads.h"
+#include "cli/process.h"
 #include "curnm/base/error.h"
 #include "curnm/base/names.h"
 
@@ -79,6 +79,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   curnm::cli::sleep_while_waiting(argv);
+  curnm::cli::keep_freed_memory();
   // A closed pipe (`curnm stats ... | head`) or a file size limit is an error of a write, with a
   // message, not a reason to die on the spot.
   std::signal(SIGPIPE, SIG_IGN);

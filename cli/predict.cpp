@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/print.h"
-#include "cli/threads.h"
+#include "cli/process.h"
 #include "curnm/base/names.h"
 #include "curnm/data/open.h"
 #include "curnm/data/text_file.h"

@@ -1,7 +1,5 @@
 #include "curnm/nn/edge_decoder.h"
 
-#include "curnm/nn/fused.h"
-
 namespace curnm {
 
 torch::Tensor LinkFunction::source(const torch::Tensor& h) const {
@@ -28,6 +26,17 @@ torch::Tensor LinkFunction::logits(const torch::Tensor& sources, const torch::Te
     return link_logits(sources, source_of, destinations, destination_of, out_weight, out_bias);
   }
   return logit(sources.index_select(0, source_of), destinations.index_select(0, destination_of));
+}
+
+SplitLogits LinkFunction::split(const torch::Tensor& sources, const torch::Tensor& source_of,
+                                const torch::Tensor& wholes, const torch::Tensor& whole_of,
+                                const torch::Tensor& parts) const {
+  if (has_kernels(path, sources)) {
+    return split_logits(sources, source_of, wholes, whole_of, parts, out_weight, out_bias,
+                        destination_bias);
+  }
+  const torch::Tensor from = sources.index_select(0, source_of);
+  return {logit(from, parts), logit(from, rest(wholes.index_select(0, whole_of), parts))};
 }
 
 LinkFunction LinkFunction::detached() const {

@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include "curnm/nn/fused.h"
 #include "curnm/nn/path.h"
 
 namespace curnm {
@@ -30,6 +31,11 @@ struct LinkFunction {
   torch::Tensor logits(const torch::Tensor& sources, const torch::Tensor& source_of,
                        const torch::Tensor& destinations,
                        const torch::Tensor& destination_of) const;
+
+  /// Two logits per pair whose destination is split: of a part's projection [n,D], and of the rest.
+  SplitLogits split(const torch::Tensor& sources, const torch::Tensor& source_of,
+                    const torch::Tensor& wholes, const torch::Tensor& whole_of,
+                    const torch::Tensor& parts) const;
 
   /// The same function, without gradients for its weights.
   LinkFunction detached() const;

@@ -1,5 +1,6 @@
 #include "curnm/nn/fused.h"
 
+#include <cmath>
 #include <span>
 
 #include "curnm/nn/kernels/attention.h"
@@ -91,6 +92,78 @@ struct LinkLogits : Function<LinkLogits> {
         link_input(saved[0], saved[1], saved[2], saved[3], saved[4]), read(gradient),
         {.sources = write(sources), .destinations = write(destinations), .weight = write(weight)});
     return {sources, Tensor(), destinations, Tensor(), weight, gradient.sum().view({1})};
+  }
+};
+
+struct SplitLink : Function<SplitLink> {
+  static variable_list forward(AutogradContext* context, const Tensor& sources,
+                               const Tensor& source_of, const Tensor& wholes,
+                               const Tensor& whole_of, const Tensor& parts, const Tensor& weight,
+                               const Tensor& bias, const Tensor& rest_bias) {
+    context->save_for_backward({sources, source_of, wholes, whole_of, parts, weight, rest_bias});
+    Tensor of_parts = torch::empty({source_of.numel()}, torch::kFloat32);
+    Tensor of_rests = torch::empty({source_of.numel()}, torch::kFloat32);
+    kernels::split_logits({.link = link_input(sources, source_of, wholes, whole_of, weight),
+                           .parts = read(parts),
+                           .rest_bias = read(rest_bias)},
+                          bias.item<float>(), write(of_parts), write(of_rests));
+    return {of_parts, of_rests};
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list incoming) {
+    const variable_list saved = context->get_saved_variables();
+    const Tensor dparts = incoming[0].contiguous();
+    const Tensor drests = incoming[1].contiguous();
+    const Tensor sources = like(saved[0]);
+    const Tensor wholes = like(saved[2]);
+    const Tensor parts = like(saved[4]);
+    const Tensor weight = like(saved[5]);
+    const Tensor rest_bias = like(saved[6]);
+    kernels::split_logits_backward(
+        {.link = link_input(saved[0], saved[1], saved[2], saved[3], saved[5]),
+         .parts = read(saved[4]),
+         .rest_bias = read(saved[6])},
+        read(dparts), read(drests),
+        {.link = {.sources = write(sources),
+                  .destinations = write(wholes),
+                  .weight = write(weight)},
+         .parts = write(parts),
+         .rest_bias = write(rest_bias)});
+    return {sources,
+            Tensor(),
+            wholes,
+            Tensor(),
+            parts,
+            weight,
+            (dparts.sum() + drests.sum()).view({1}),
+            rest_bias};
+  }
+};
+
+struct Standardise : Function<Standardise> {
+  static Tensor forward(AutogradContext* context, const Tensor& x, double mean, double std) {
+    context->save_for_backward({x});
+    context->saved_data["mean"] = mean;
+    context->saved_data["std"] = std;
+    Tensor y = like(x);
+    kernels::standardise(read(x), x.numel(), of(mean, std), write(y));
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list incoming) {
+    const Tensor x = context->get_saved_variables()[0];
+    const Tensor gradient = incoming[0].contiguous();
+    Tensor dx = like(x);
+    kernels::standardise_backward(
+        read(x), x.numel(),
+        of(context->saved_data["mean"].toDouble(), context->saved_data["std"].toDouble()),
+        read(gradient), write(dx));
+    return {dx, Tensor(), Tensor()};
+  }
+
+ private:
+  static kernels::Moments of(double mean, double std) {
+    return {static_cast<float>(mean), static_cast<float>(std)};
   }
 };
 
@@ -344,6 +417,22 @@ Tensor select_rows(const Tensor& table, const Tensor& rows, Path path) {
 Tensor link_logits(const Tensor& sources, const Tensor& source_of, const Tensor& destinations,
                    const Tensor& destination_of, const Tensor& weight, const Tensor& bias) {
   return LinkLogits::apply(sources, source_of, destinations, destination_of, weight, bias);
+}
+
+SplitLogits split_logits(const Tensor& sources, const Tensor& source_of, const Tensor& wholes,
+                         const Tensor& whole_of, const Tensor& parts, const Tensor& weight,
+                         const Tensor& bias, const Tensor& rest_bias) {
+  const variable_list result =
+      SplitLink::apply(sources, source_of, wholes, whole_of, parts, weight, bias, rest_bias);
+  return {result[0], result[1]};
+}
+
+Tensor standardise(const Tensor& x) {
+  const Tensor flat = x.contiguous();
+  const kernels::Moments of = kernels::moments(read(flat), flat.numel());
+  // Differences that are mere rounding must not be blown up, nor their gradients.
+  if (!(of.std > 1e-6F * std::abs(of.mean)) && !std::isnan(of.std)) return torch::ones_like(x);
+  return Standardise::apply(flat, of.mean, of.std);
 }
 
 Tensor gru_cell(const Tensor& in, const Tensor& hidden, const Tensor& h) {

@@ -24,6 +24,20 @@ torch::Tensor link_logits(const torch::Tensor& sources, const torch::Tensor& sou
                           const torch::Tensor& destinations, const torch::Tensor& destination_of,
                           const torch::Tensor& weight, const torch::Tensor& bias);
 
+/// Two logits per link whose destination is split: of `parts` [n,D], and of the rest of its whole,
+/// wholes[whole_of] - part + rest_bias.
+struct SplitLogits {
+  torch::Tensor parts;  // [n]
+  torch::Tensor rests;  // [n]
+};
+SplitLogits split_logits(const torch::Tensor& sources, const torch::Tensor& source_of,
+                         const torch::Tensor& wholes, const torch::Tensor& whole_of,
+                         const torch::Tensor& parts, const torch::Tensor& weight,
+                         const torch::Tensor& bias, const torch::Tensor& rest_bias);
+
+/// (x - mean) / std + 1 over the whole tensor; ones where all of x is the same.
+torch::Tensor standardise(const torch::Tensor& x);
+
 /// A GRU cell from its two linear maps [n,3D] and a state that needs no gradient. [n,D]
 torch::Tensor gru_cell(const torch::Tensor& in, const torch::Tensor& hidden,
                        const torch::Tensor& h);

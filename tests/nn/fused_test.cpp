@@ -87,6 +87,40 @@ TEST(FusedTest, LinkLogits) {
   }
 }
 
+TEST(FusedTest, SplitLogits) {
+  for (const std::int64_t width : {1, 5, 33}) {
+    const torch::Tensor from = rows({0, 0, 2, 1, 2, 2});
+    const torch::Tensor to = rows({3, 1, 1, 0, 3, 3});
+    expect_same(
+        {numbers(1, {3, width}), numbers(2, {4, width}), numbers(3, {6, width}),
+         numbers(4, {1, width}), numbers(5, {1}), numbers(6, {width})},
+        [&](const Leaves& x) {
+          const SplitLogits logits = split_logits(x[0], from, x[1], to, x[2], x[3], x[4], x[5]);
+          return torch::cat({logits.parts, logits.rests});
+        },
+        [&](const Leaves& x) {
+          const torch::Tensor source = x[0].index_select(0, from);
+          const torch::Tensor rest = x[1].index_select(0, to) - x[2] + x[5];
+          const torch::Tensor hidden = torch::relu(torch::cat({source + x[2], source + rest}));
+          return torch::linear(hidden, x[3], x[4]).squeeze(-1);
+        });
+  }
+}
+
+TEST(FusedTest, Standardise) {
+  for (const std::int64_t count : {2, 7, 1000}) {
+    expect_same(
+        {3 * numbers(1, {count, 3}) + 5}, [&](const Leaves& x) { return standardise(x[0]); },
+        [&](const Leaves& x) {
+          const torch::Tensor centred = x[0] - x[0].mean();
+          return centred / centred.square().mean().sqrt() + 1;
+        });
+  }
+  EXPECT_TRUE(torch::equal(standardise(torch::full({7, 3}, 0.1F)), torch::ones({7, 3})));
+  EXPECT_TRUE(torch::equal(standardise(torch::zeros({4, 1})), torch::ones({4, 1})));
+  EXPECT_TRUE(torch::isnan(standardise(torch::full({3, 1}, NAN))).all().item<bool>());
+}
+
 TEST(FusedTest, GruCell) {
   for (const std::int64_t width : {1, 6, 19}) {
     const torch::Tensor h = numbers(5, {4, width});

@@ -292,36 +292,38 @@ class CurnmMiner final : public NegativeMiner {
                              const Times& times, const torch::Tensor& which,
                              std::map<std::string, double>* measures) {
     const torch::Device device = z.z.device();
-    const Factor positive = factors_->positive(z.rows(z.src), z.rows(z.dst), times.now.to(device));
+    const std::int64_t positives = z.dst.numel();
+    const torch::Tensor rows = torch::cat({z.dst, z.candidates});
+    // One gather and one split: their gradients come back in one piece.
+    const std::vector<torch::Tensor> h =
+        z.rows(torch::cat({z.src, rows}))
+            .split_with_sizes({positives, positives, z.candidates.numel()});
+    const Factor positive = factors_->positive(h[0], h[1], times.now.to(device));
     torch::Tensor recency = factors_->recency(times.met.to(device), times.seen.to(device));
     if (recency.defined() && which.numel() < recency.size(0)) {
       recency = select_rows(recency, which, z.path);
     }
-    const Factor negative =
-        factors_->negative(positive, scored.owner, z.rows(z.candidates), recency);
+    const Factor negative = factors_->negative(positive, scored.owner, h[2], recency);
     if (measures != nullptr) {
       (*measures)["positive_gate"] = positive.gate.mean().item<double>();
       (*measures)["negative_gate"] = negative.gate.mean().item<double>();
     }
     // Eq. (11): the irrelevant factor is the rest of the embedding; so is its projection.
-    const auto part = [&](const torch::Tensor& rows) {
-      return select_rows(scored.destinations, rows, z.path);
+    const torch::Tensor relevant = torch::cat({positive.relevant, negative.relevant});
+    const torch::Tensor owner =
+        torch::cat({torch::arange(positives, scored.owner.options()), scored.owner});
+    const SplitLogits logits =
+        link.split(scored.sources, owner, scored.destinations, rows, link.destination(relevant));
+    const auto of_positive = [&](const torch::Tensor& all) {
+      return all.narrow(0, 0, positives).index_select(0, scored.owner);
     };
-    const torch::Tensor positive_r = link.destination(positive.relevant);
-    const torch::Tensor positive_ir = link.rest(part(z.dst), positive_r);
-    const torch::Tensor negative_r = link.destination(negative.relevant);
-    const torch::Tensor negative_ir = link.rest(part(z.candidates), negative_r);
-    const auto of_positive = [&](const torch::Tensor& projected) {
-      return link.logit(scored.sources, projected).index_select(0, scored.owner);
+    const auto of_negative = [&](const torch::Tensor& all) {
+      return all.narrow(0, positives, scored.owner.numel());
     };
-    const torch::Tensor each = torch::arange(scored.owner.numel(), scored.owner.options());
-    const auto of_negative = [&](const torch::Tensor& projected) {
-      return link.logits(scored.sources, scored.owner, projected, each);
-    };
-    return {.positive_relevant = of_positive(positive_r),
-            .positive_irrelevant = of_positive(positive_ir),
-            .negative_relevant = of_negative(negative_r),
-            .negative_irrelevant = of_negative(negative_ir)};
+    return {.positive_relevant = of_positive(logits.parts),
+            .positive_irrelevant = of_positive(logits.rests),
+            .negative_relevant = of_negative(logits.parts),
+            .negative_irrelevant = of_negative(logits.rests)};
   }
 
   /// How many of n candidates are selected.

@@ -8,7 +8,8 @@
 
 namespace curnm {
 
-torch::Tensor normalise(const torch::Tensor& x) {
+torch::Tensor normalise(const torch::Tensor& x, Path path) {
+  if (has_kernels(path, x)) return standardise(x);
   const torch::Tensor centred = x - x.mean();
   const torch::Tensor spread = centred.square().mean().sqrt();
   // Differences that are mere rounding must not be blown up, nor their gradients.
@@ -56,13 +57,14 @@ Factor Factors::positive(const torch::Tensor& h_u, const torch::Tensor& h_v,
                          const torch::Tensor& t) {
   Factor factor{.gate = torch::sigmoid(positive_gate_->context(h_u) + positive_gate_->own(h_v))};
   factor.relevant = h_v * factor.gate;
-  if (time2vec_) factor.relevant = factor.relevant * normalise(time2vec_->forward(t));
+  if (time2vec_)
+    factor.relevant = factor.relevant * normalise(time2vec_->forward(t), options_.path);
   return factor;
 }
 
 torch::Tensor Factors::recency(const torch::Tensor& met, const torch::Tensor& seen) {
   if (!time2vec_) return {};
-  return normalise(time2vec_->forward(met) + time2vec_->forward(seen));
+  return normalise(time2vec_->forward(met) + time2vec_->forward(seen), options_.path);
 }
 
 Factor Factors::negative(const Factor& positive, const torch::Tensor& owner,

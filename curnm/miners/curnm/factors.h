@@ -10,7 +10,7 @@
 namespace curnm {
 
 /// z(x) = (x - mean) / std + 1 over the whole tensor; ones where all of x is the same.
-torch::Tensor normalise(const torch::Tensor& x);
+torch::Tensor normalise(const torch::Tensor& x, Path path = Path::kFast);
 
 /// Time2Vec (Kazemi et al. 2019, arXiv 1907.05321v1) with a linear map on top: t2v(t)[0] = w_0 t +
 /// b_0, t2v(t)[i] = sin(w_i t + b_i), then D outputs.

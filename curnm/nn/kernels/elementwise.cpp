@@ -1,6 +1,8 @@
 #include "curnm/nn/kernels/elementwise.h"
 
+#include <array>
 #include <cmath>
+#include <numeric>
 
 #include "curnm/base/parallel.h"
 #include "curnm/nn/kernels/simd.h"
@@ -89,6 +91,55 @@ CURNM_KERNEL void adam_values(const AdamStep& step, const float* gradient, std::
   }
 }
 
+/// Sums over long arrays are cut into this many parts whatever the number of threads.
+constexpr int kParts = 64;
+
+CURNM_KERNEL double sum_of(const float* x, std::int64_t n) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += x[i];
+  return sum;
+}
+
+CURNM_KERNEL double squares_of(const float* x, std::int64_t n, float mean) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += (x[i] - mean) * (x[i] - mean);
+  return sum;
+}
+
+CURNM_KERNEL double products_of(const float* x, const float* y, std::int64_t n, float mean) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += (x[i] - mean) * y[i];
+  return sum;
+}
+
+CURNM_KERNEL void scale_and_shift(const float* x, std::int64_t n, float centre, float scale,
+                                  float shift, float* y) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - centre) * scale + shift;
+}
+
+CURNM_KERNEL void standardise_part(const float* x, const float* dy, std::int64_t n, Moments of,
+                                   float mean, float projection, float* dx) {
+  const float rate = 1 / of.std;
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i) {
+    dx[i] = rate * (dy[i] - mean - (x[i] - of.mean) * rate * projection);
+  }
+}
+
+/// The mean of sum(begin, count) over all parts of n values.
+template <class Sum>
+double mean_of_parts(std::int64_t n, const Sum& sum) {
+  std::array<double, kParts> sums{};
+  parallel_parts(n, kParts, [&](int part, std::int64_t begin, std::int64_t end) {
+    sums[static_cast<std::size_t>(part)] = sum(begin, end - begin);
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(n);
+}
+
 const float* row(const float* matrix, std::int64_t i, std::int64_t width) {
   return matrix == nullptr ? nullptr : matrix + i * width;
 }
@@ -149,6 +200,36 @@ void gated_backward(const GatedInput& input, const float* gate, const float* dou
                          row(dout, i, width), width, row(dpre, i, width), row(dh, i, width),
                          row(dscale, i, width));
     }
+  });
+}
+
+Moments moments(const float* x, std::int64_t n) {
+  Moments result;
+  result.mean = static_cast<float>(mean_of_parts(
+      n, [&](std::int64_t begin, std::int64_t count) { return sum_of(x + begin, count); }));
+  result.std =
+      static_cast<float>(std::sqrt(mean_of_parts(n, [&](std::int64_t begin, std::int64_t count) {
+        return squares_of(x + begin, count, result.mean);
+      })));
+  return result;
+}
+
+void standardise(const float* x, std::int64_t n, const Moments& of, float* y) {
+  parallel_for(n, kValues, [&](std::int64_t begin, std::int64_t end) {
+    scale_and_shift(x + begin, end - begin, of.mean, 1 / of.std, /*shift=*/1, y + begin);
+  });
+}
+
+void standardise_backward(const float* x, std::int64_t n, const Moments& of, const float* dy,
+                          float* dx) {
+  const double mean = mean_of_parts(
+      n, [&](std::int64_t begin, std::int64_t count) { return sum_of(dy + begin, count); });
+  const double projection = mean_of_parts(n, [&](std::int64_t begin, std::int64_t count) {
+    return products_of(x + begin, dy + begin, count, of.mean);
+  });
+  parallel_for(n, kValues, [&](std::int64_t begin, std::int64_t end) {
+    standardise_part(x + begin, dy + begin, end - begin, of, static_cast<float>(mean),
+                     static_cast<float>(projection / of.std), dx + begin);
   });
 }
 

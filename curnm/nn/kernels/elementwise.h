@@ -42,6 +42,16 @@ void gated(const GatedInput& input, float* gate, float* out);
 void gated_backward(const GatedInput& input, const float* gate, const float* dout, float* dpre,
                     float* dh, float* dscale);
 
+/// y = (x - mean) / std + 1 over all n values, which do not all equal; returns mean and std.
+struct Moments {
+  float mean = 0;
+  float std = 0;
+};
+Moments moments(const float* x, std::int64_t n);
+void standardise(const float* x, std::int64_t n, const Moments& of, float* y);
+void standardise_backward(const float* x, std::int64_t n, const Moments& of, const float* dy,
+                          float* dx);
+
 /// One Adam step on n values.
 struct AdamStep {
   float rate = 0;  // learning rate, with the correction of the mean

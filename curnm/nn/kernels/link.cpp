@@ -62,6 +62,55 @@ void add_ends(const LinkInput& in, const float* dlogits, std::span<const std::in
   });
 }
 
+CURNM_KERNEL void split_row(const float* s, const float* whole, const float* part,
+                            const float* bias, const float* w, std::int64_t width, float* of_part,
+                            float* of_rest) {
+  float part_sum = 0;
+  float rest_sum = 0;
+#pragma omp simd reduction(+ : part_sum, rest_sum)
+  for (std::int64_t i = 0; i < width; ++i) {
+    const float x = s[i] + part[i];
+    const float y = s[i] + whole[i] - part[i] + bias[i];
+    part_sum += x < 0 ? 0 : x * w[i];
+    rest_sum += y < 0 ? 0 : y * w[i];
+  }
+  *of_part = part_sum;
+  *of_rest = rest_sum;
+}
+
+/// dpart and dwhole of one link; its share of dw and of the bias is added. The source's is
+/// dpart + 2·dwhole.
+CURNM_KERNEL void split_row_backward(const float* s, const float* whole, const float* part,
+                                     const float* bias, const float* w, float gpart, float grest,
+                                     std::int64_t width, float* dpart, float* dwhole, float* dw,
+                                     float* dbias) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    const float x = s[i] + part[i];
+    const float y = s[i] + whole[i] - part[i] + bias[i];
+    const float of_part = x > 0 ? gpart : 0;
+    const float of_rest = y > 0 ? grest : 0;
+    dwhole[i] = of_rest * w[i];
+    dpart[i] = of_part * w[i] - dwhole[i];
+    dbias[i] += dwhole[i];
+    dw[i] += of_part * x + of_rest * y;
+  }
+}
+
+CURNM_KERNEL void add_source(const float* dpart, const float* dwhole, std::int64_t width,
+                             float* out) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) out[i] += dpart[i] + 2 * dwhole[i];
+}
+
+/// Adds up the rows of a [kParts, width] matrix.
+void add_parts(const std::vector<float>& parts, std::size_t width, float* out) {
+  std::fill_n(out, width, 0.0F);
+  for (std::size_t part = 0; part < kParts; ++part) {
+    for (std::size_t i = 0; i < width; ++i) out[i] += parts[part * width + i];
+  }
+}
+
 }  // namespace
 
 void link_logits(const LinkInput& in, float bias, float* logits) {
@@ -88,10 +137,51 @@ void link_logits_backward(const LinkInput& in, const float* dlogits, const LinkG
       if (dlogits[i] != 0) add_weight(source(in, i), destination(in, i), dlogits[i], in.width, sum);
     }
   });
-  std::fill_n(out.weight, width, 0.0F);
-  for (std::size_t part = 0; part < kParts; ++part) {
-    for (std::size_t i = 0; i < width; ++i) out.weight[i] += sums[part * width + i];
-  }
+  add_parts(sums, width, out.weight);
+}
+
+void split_logits(const SplitInput& in, float bias, float* of_parts, float* of_rests) {
+  const std::int64_t width = in.link.width;
+  parallel_for(in.link.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      split_row(source(in.link, i), destination(in.link, i), in.parts + i * width, in.rest_bias,
+                in.link.weight, width, of_parts + i, of_rests + i);
+      of_parts[i] += bias;
+      of_rests[i] += bias;
+    }
+  });
+}
+
+void split_logits_backward(const SplitInput& in, const float* dparts, const float* drests,
+                           const SplitGradient& out) {
+  const std::int64_t width = in.link.width;
+  const auto row_size = static_cast<std::size_t>(width);
+  std::vector<float> dwholes(static_cast<std::size_t>(in.link.size()) * row_size);
+  std::vector<float> dw(kParts * row_size, 0);
+  std::vector<float> dbias(kParts * row_size, 0);
+  parallel_parts(in.link.size(), kParts, [&](int part, std::int64_t begin, std::int64_t end) {
+    const std::size_t at = static_cast<std::size_t>(part) * row_size;
+    for (std::int64_t i = begin; i < end; ++i) {
+      split_row_backward(source(in.link, i), destination(in.link, i), in.parts + i * width,
+                         in.rest_bias, in.link.weight, dparts[i], drests[i], width,
+                         out.parts + i * width, dwholes.data() + i * width, dw.data() + at,
+                         dbias.data() + at);
+    }
+  });
+  add_parts(dw, row_size, out.link.weight);
+  add_parts(dbias, row_size, out.rest_bias);
+  sum_groups(dwholes.data(), RowGroups::of(in.link.destination_of, in.link.num_destinations), width,
+             out.link.destinations);
+  const RowGroups by_source = RowGroups::of(in.link.source_of, in.link.num_sources);
+  parallel_for(in.link.num_sources, /*grain=*/8, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t target = begin; target < end; ++target) {
+      float* row = out.link.sources + target * width;
+      std::fill_n(row, width, 0.0F);
+      for (std::int32_t i : by_source.of_target(target)) {
+        add_source(out.parts + i * width, dwholes.data() + i * width, width, row);
+      }
+    }
+  });
 }
 
 }  // namespace curnm::kernels

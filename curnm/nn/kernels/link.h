@@ -28,4 +28,23 @@ struct LinkGradient {
 };
 void link_logits_backward(const LinkInput& in, const float* dlogits, const LinkGradient& out);
 
+/// Two logits for each of n links whose destination is split in two: w·ReLU(s + part) + bias, and
+/// the same of what is left of the whole, w·ReLU(s + whole - part + rest_bias) + bias. Destinations
+/// of `in` are the wholes.
+struct SplitInput {
+  LinkInput link;
+  const float* parts = nullptr;      // [n,D]
+  const float* rest_bias = nullptr;  // [D]
+};
+void split_logits(const SplitInput& in, float bias, float* of_parts, float* of_rests);
+
+struct SplitGradient {
+  LinkGradient link;
+  float* parts = nullptr;      // [n,D]
+  float* rest_bias = nullptr;  // [D]
+};
+/// All of `out` is wanted.
+void split_logits_backward(const SplitInput& in, const float* dparts, const float* drests,
+                           const SplitGradient& out);
+
 }  // namespace curnm::kernels

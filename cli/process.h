@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+// How this process uses the machine.
+
 namespace curnm::cli {
 
 /// Restarts a command that computes, once, so that waiting threads sleep soon instead of spinning.
@@ -11,6 +13,10 @@ namespace curnm::cli {
 /// with anything else, two of them may spin on one core in turns: an epoch of JODIE on uci beside
 /// one compiler took 60 s like that, 2.2 s with threads that sleep, and 1.3 s alone in either way.
 void sleep_while_waiting(char** argv);
+
+/// Keeps freed memory for the next step instead of giving it back to the system: a step allocates
+/// the same large matrices again and again, and fresh pages cost more than the work on them.
+void keep_freed_memory();
 
 /// Threads of the core and of LibTorch; 0 means all cores.
 void set_threads(std::int64_t threads);

@@ -1,6 +1,7 @@
-#include "cli/threads.h"
+#include "cli/process.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <torch/torch.h>
 #include <unistd.h>
 
@@ -22,6 +23,11 @@ void sleep_while_waiting(char** argv) {
   if (argv[1] == nullptr || std::find(kLong.begin(), kLong.end(), argv[1]) == kLong.end()) return;
   ::setenv("GOMP_SPINCOUNT", "10000", /*overwrite=*/1);
   ::execv("/proc/self/exe", argv);  // returns only where it failed: then go on as it is
+}
+
+void keep_freed_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
 void set_threads(std::int64_t threads) {
