@@ -56,16 +56,19 @@ class RunObserver final : public TrainObserver {
   bool stop_requested() override { return received_signal != 0; }
 
   void on_batch(std::int64_t epoch, std::int64_t done, std::int64_t of) override {
-    if (done == 1) epoch_watch_ = Stopwatch();
-    if (!on_terminal_ || (epoch_watch_.seconds() < next_draw_ && done > 1)) return;
+    if (done == 1) {  // the clock starts with the second batch: there is no rate yet
+      epoch_watch_ = Stopwatch();
+      next_draw_ = 0;
+      return;
+    }
+    if (!on_terminal_ || epoch_watch_.seconds() < next_draw_) return;
     next_draw_ = epoch_watch_.seconds() + 0.1;
-    const double rate = static_cast<double>(done) / std::max(epoch_watch_.seconds(), 1e-3);
+    const double rate = static_cast<double>(done - 1) / std::max(epoch_watch_.seconds(), 1e-3);
     constexpr std::int64_t kWidth = 24;
     const auto full = static_cast<std::size_t>(kWidth * done / of);
     fmt::print(stderr, "\repoch {:>3} [{}{}] {:.0f} batches/s, {:.0f} s left   ", epoch,
                std::string(full, '#'), std::string(kWidth - full, '.'), rate,
                static_cast<double>(of - done) / rate);
-    if (done == of) next_draw_ = 0;
   }
 
   void on_epoch(const EpochRecord& record) override {
