@@ -91,13 +91,17 @@ ordered_json stages_json(const StepTimes& times) {
   return stages;
 }
 
-void run_step(StepFlags flags) {
+void run_step(StepFlags flags, const CLI::App& command) {
+  const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
+  const MinerEntry& miner = find_entry("miner", miners(), flags.spec.train.miner);
+  refuse_unused<ModelOptions>(command, model.name, model.options);
+  refuse_unused<MinerOptions>(command, miner.name, miner.options());
   set_threads(flags.threads);
   if (!flags.compare.empty() && flags.compare != "plain") {
     throw UsageError(fmt::format("--compare {}: only 'plain' can be compared with", flags.compare));
   }
-  // A share of the pool that stays: the step at that point of a curriculum.
-  flags.spec.miner.curnm.pi_strategy = "constant";
+  // Unless told otherwise, a share of the pool that stays: the step at that point of a curriculum.
+  if (command.count("--pi-strategy") == 0) flags.spec.miner.curnm.pi_strategy = "constant";
   if (flags.spec.miner.curnm.pi == 0) flags.spec.miner.curnm.pi = 1;
   const LinkTask task(open_dataset(flags.spec.data), flags.spec.task);
   const double peak = gemm_gflops();
@@ -157,7 +161,7 @@ void add_bench_step(CLI::App& bench) {
       ->capture_default_str();
   command->add_option("--threads", flags->threads, "0: all cores");
   command->add_flag("--json", flags->json, "one JSON document");
-  command->callback([flags] { run_step(*flags); });
+  command->callback([flags, command] { run_step(*flags, *command); });
 }
 
 }  // namespace curnm::cli

@@ -78,15 +78,9 @@ void NegativePool::fill(const Row& row, const PoolShape& shape, std::span<const 
   for (NodeId node : hard) {
     add(node, CandidateKind::kHard, partners_->last_before(row.u, node, row.t));
   }
-  std::array<Partner, 64> few;
-  std::vector<Partner> many;
-  std::span<Partner> partners(few.data(), std::min<std::size_t>(few.size(), shape.historical));
-  if (static_cast<std::size_t>(shape.historical) > few.size()) {
-    many.resize(static_cast<std::size_t>(shape.historical));
-    partners = many;
-  }
+  std::vector<Partner> partners(static_cast<std::size_t>(shape.historical));
   const std::int64_t met = partners_->draw(row.u, row.t, rng, scratch, partners, is_new);
-  for (const Partner& partner : partners.first(static_cast<std::size_t>(met))) {
+  for (const Partner& partner : std::span(partners).first(static_cast<std::size_t>(met))) {
     add(partner.node, CandidateKind::kHistorical, partner.last);
   }
   const auto destinations = destinations_.all();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "curnm/base/parallel.h"
 #include "curnm/nn/kernels/rows.h"
@@ -171,26 +170,13 @@ CURNM_KERNEL void neighbor_gradient(const AttentionInput& in, const AttentionInc
 /// The used slots of the active roots by the row of their neighbour: member a·K + j.
 RowGroups slots_by_row(const AttentionInput& in, std::span<const std::int64_t> active,
                        std::int64_t num_rows) {
-  RowGroups groups;
-  groups.offsets.assign(index(num_rows) + 1, 0);
-  const auto for_each = [&](const auto& visit) {
-    for (std::size_t a = 0; a < active.size(); ++a) {
-      const std::int64_t r = active[a];
-      for (std::int64_t j = 0; j < in.counts[index(r)]; ++j) {
-        visit(in.rows[index(r * in.neighbors + j)],
-              static_cast<std::int32_t>(static_cast<std::int64_t>(a) * in.neighbors + j));
-      }
-    }
-  };
-  for_each([&](std::int64_t row, std::int32_t) { ++groups.offsets[index(row)]; });
-  std::int32_t total = 0;
-  for (std::int32_t& offset : groups.offsets) total += std::exchange(offset, total);
-  groups.members.resize(index(total));
-  std::vector<std::int32_t> next(groups.offsets.begin(), groups.offsets.end() - 1);
-  for_each([&](std::int64_t row, std::int32_t member) {
-    groups.members[index(next[index(row)]++)] = member;
-  });
-  return groups;
+  // Slots that are not used refer to one row more, which no one reads.
+  std::vector<std::int64_t> rows(active.size() * index(in.neighbors), num_rows);
+  for (std::size_t a = 0; a < active.size(); ++a) {
+    const std::int64_t* first = in.rows.data() + active[a] * in.neighbors;
+    std::copy_n(first, in.counts[index(active[a])], rows.data() + a * index(in.neighbors));
+  }
+  return RowGroups::of(rows, num_rows + 1);
 }
 
 }  // namespace
