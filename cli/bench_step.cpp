@@ -38,6 +38,9 @@ class StepWatch final : public TrainObserver {
 
   void on_batch(std::int64_t, std::int64_t done, std::int64_t of) override {
     const std::int64_t start = of / 2;
+    if (start + steps_ + kCounted > of) {
+      fail("an epoch of {} steps has too few for {} after its first half", of, steps_);
+    }
     if (done == start) before_ = trainer_.current();
     if (done == start + steps_) {
       for (std::size_t stage = 0; stage < kStepStages; ++stage) {
@@ -55,7 +58,6 @@ class StepWatch final : public TrainObserver {
   }
   bool stop_requested() override { return finished_; }
 
-  bool finished() const { return finished_; }
   const StepTimes& times() const { return times_; }
 
  private:
@@ -76,10 +78,6 @@ StepTimes measure(const LinkTask& task, const RunSpec& spec, const std::string& 
   Trainer trainer(task, options, spec.model, spec.miner);
   StepWatch watch(trainer, steps);
   trainer.run(watch);
-  if (!watch.finished()) {
-    fail("{} training events are too few for {} steps of {} after the first half",
-         task.train().size(), steps, options.batch);
-  }
   return watch.times();
 }
 

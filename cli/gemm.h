@@ -8,7 +8,7 @@ namespace curnm::cli {
 /// best of a few.
 double gemm_gflops();
 
-/// Counts the operations of all matrix products that LibTorch is asked for while it lives.
+/// Counts the operations of all matrix products while it lives, LibTorch's and our own.
 class FlopCounter {
  public:
   FlopCounter();
@@ -20,6 +20,7 @@ class FlopCounter {
 
  private:
   std::uint64_t handle_;
+  double before_ = 0;
 };
 
 }  // namespace curnm::cli

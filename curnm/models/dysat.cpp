@@ -3,6 +3,7 @@
 #include "curnm/base/distinct_rows.h"
 #include "curnm/models/models.h"
 #include "curnm/nn/fused.h"
+#include "curnm/nn/linear.h"
 #include "curnm/nn/temporal_attention.h"
 #include "curnm/nn/tensors.h"
 
@@ -44,10 +45,9 @@ class Dysat final : public Model {
     std::vector<std::int64_t> root_rows;
     for (NodeId node : roots.nodes) root_rows.push_back(asked.row(node));
 
-    torch::Tensor hidden =
-        torch::zeros({asked.size(), options_.width}, torch::TensorOptions(context_.device));
+    torch::Tensor hidden;  // none before the oldest snapshot
     for (std::int64_t s = options_.snapshots - 1; s >= 0; --s) {
-      hidden = combine_(
+      hidden = combine(
           snapshot(asked, now, static_cast<int>(s), key.split(static_cast<std::uint64_t>(s))),
           hidden);
     }
@@ -93,10 +93,18 @@ class Dysat final : public Model {
     const std::int64_t inner = rows.size();  // asked nodes and their neighbours
     sample(rows, asked.size(), now, window, key.split(1), sampled);
 
-    const torch::Tensor states =
-        input_(features_.index_select(0, to_tensor(rows.keys(), context_.device)));
+    const torch::Tensor states = linear(
+        features_.index_select(0, to_tensor(rows.keys(), context_.device)), input_, context_.path);
     const torch::Tensor first = first_->forward(states, hood(sampled, inner), key.split(2));
     return second_->forward(first, hood(sampled, asked.size()), key.split(3));
+  }
+
+  /// The recurrence from one snapshot to the next newer one; an undefined state is 0.
+  torch::Tensor combine(const torch::Tensor& in, const torch::Tensor& hidden) {
+    const torch::Tensor from_in = linear(in, combine_->weight_ih, combine_->bias_ih, context_.path);
+    if (!hidden.defined()) return torch::tanh(from_in + combine_->bias_hh);
+    return torch::tanh(from_in +
+                       linear(hidden, combine_->weight_hh, combine_->bias_hh, context_.path));
   }
 
   ModelOptions options_;

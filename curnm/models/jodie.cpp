@@ -35,9 +35,13 @@ class Jodie final : public MemoryModel {
       waits.push_back(static_cast<float>(std::log1p(wait) / log_span));
     }
     const torch::Tensor known =
-        select_rows(keyed_dropout(norm_(states(rows)), is_training() ? options().dropout : 0, key),
-                    to_tensor(root_rows, context().device), context().path);
-    return known * (1 + projection_(to_tensor(waits, context().device).unsqueeze(1)));
+        keyed_dropout(norm_(states(rows)), is_training() ? options().dropout : 0, key);
+    const torch::Tensor of_roots = to_tensor(root_rows, context().device);
+    const torch::Tensor wait = to_tensor(waits, context().device);
+    if (has_kernels(context().path, known)) {
+      return gather_scaled(known, of_roots, wait, projection_->weight);
+    }
+    return known.index_select(0, of_roots) * (1 + projection_(wait.unsqueeze(1)));
   }
 
  private:

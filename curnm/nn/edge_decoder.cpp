@@ -1,13 +1,15 @@
 #include "curnm/nn/edge_decoder.h"
 
+#include "curnm/nn/linear.h"
+
 namespace curnm {
 
 torch::Tensor LinkFunction::source(const torch::Tensor& h) const {
-  return torch::linear(h, source_weight, source_bias);
+  return linear(h, source_weight, source_bias, path);
 }
 
 torch::Tensor LinkFunction::destination(const torch::Tensor& h) const {
-  return torch::linear(h, destination_weight, destination_bias);
+  return linear(h, destination_weight, destination_bias, path);
 }
 
 torch::Tensor LinkFunction::rest(const torch::Tensor& whole, const torch::Tensor& part) const {

@@ -3,10 +3,8 @@
 #include <cmath>
 #include <span>
 
-#include "curnm/nn/kernels/attention.h"
 #include "curnm/nn/kernels/elementwise.h"
 #include "curnm/nn/kernels/link.h"
-#include "curnm/nn/kernels/norm.h"
 #include "curnm/nn/kernels/rows.h"
 
 namespace curnm {
@@ -52,6 +50,36 @@ struct GatherRows : Function<GatherRows> {
     kernels::sum_groups(read(gradient), kernels::RowGroups::of(indices(rows), targets),
                         gradient.size(1), write(sum));
     return {sum, Tensor()};
+  }
+};
+
+struct GatherScaled : Function<GatherScaled> {
+  static Tensor forward(AutogradContext* context, const Tensor& table, const Tensor& rows,
+                        const Tensor& factor, const Tensor& weight) {
+    context->save_for_backward({table, rows, factor, weight});
+    Tensor out = torch::empty({rows.numel(), table.size(1)}, torch::kFloat32);
+    kernels::gather_scaled(input(table, rows, factor, weight), write(out));
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list incoming) {
+    const variable_list saved = context->get_saved_variables();
+    const Tensor gradient = incoming[0].contiguous();
+    Tensor table = like(saved[0]);
+    Tensor weight = like(saved[3]);
+    kernels::gather_scaled_backward(input(saved[0], saved[1], saved[2], saved[3]), saved[0].size(0),
+                                    read(gradient), write(table), write(weight));
+    return {table, Tensor(), Tensor(), weight};
+  }
+
+ private:
+  static kernels::ScaledInput input(const Tensor& table, const Tensor& rows, const Tensor& factor,
+                                    const Tensor& weight) {
+    return {.width = table.size(1),
+            .rows = indices(rows),
+            .table = read(table),
+            .factor = read(factor),
+            .weight = read(weight)};
   }
 };
 
@@ -167,11 +195,53 @@ struct Standardise : Function<Standardise> {
   }
 };
 
+struct Sines : Function<Sines> {
+  static Tensor forward(AutogradContext* context, const Tensor& t, const Tensor& frequency,
+                        const Tensor& phase) {
+    Tensor out = torch::empty({t.numel(), phase.numel()}, torch::kFloat32);
+    Tensor slope = like(out);
+    kernels::sines(doubles(t), doubles(frequency), doubles(phase), write(out), write(slope));
+    context->save_for_backward({t, slope});
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list incoming) {
+    const variable_list saved = context->get_saved_variables();
+    const Tensor gradient = incoming[0].contiguous();
+    Tensor frequency = torch::empty({gradient.size(1)}, torch::kFloat64);
+    Tensor phase = torch::empty({gradient.size(1)}, torch::kFloat64);
+    kernels::sines_backward(doubles(saved[0]), read(saved[1]), read(gradient), doubles(frequency),
+                            doubles(phase));
+    return {Tensor(), frequency, phase};
+  }
+
+ private:
+  static std::span<double> doubles(const Tensor& vector) {
+    return {vector.data_ptr<double>(), static_cast<std::size_t>(vector.numel())};
+  }
+};
+
+struct SquaredSum : Function<SquaredSum> {
+  static Tensor forward(AutogradContext* context, at::TensorList tensors) {
+    context->save_for_backward({tensors.begin(), tensors.end()});
+    double sum = 0;
+    for (const Tensor& tensor : tensors) sum += tensor.square().sum().item<double>();
+    return torch::full({}, sum, torch::kFloat32);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list incoming) {
+    const double factor = 2 * incoming[0].item<double>();
+    variable_list gradients = context->get_saved_variables();
+    for (Tensor& tensor : gradients) tensor = tensor * factor;
+    return gradients;
+  }
+};
+
 struct GruCell : Function<GruCell> {
   static Tensor forward(AutogradContext* context, const Tensor& in, const Tensor& hidden,
                         const Tensor& h) {
     Tensor gates = like(in);
-    Tensor out = like(h);
+    Tensor out = torch::empty({h.size(0), h.size(1)}, torch::kFloat32);
     kernels::gru(input(in, hidden, h), write(gates), write(out));
     context->save_for_backward({hidden, h, gates});
     return out;
@@ -193,7 +263,8 @@ struct GruCell : Function<GruCell> {
             .width = h.size(1),
             .in = read(in),
             .hidden = read(hidden),
-            .h = read(h)};
+            .h = read(h),
+            .h_stride = h.stride(0)};
   }
 };
 
@@ -241,173 +312,15 @@ struct Gated : Function<Gated> {
   }
 };
 
-using Plan = std::shared_ptr<const AttentionPlan>;
-
-std::int64_t columns(const Tensor& tensor) { return tensor.defined() ? tensor.size(1) : 0; }
-
-kernels::AttentionInput attention_input(const AttentionPlan& plan, const Tensor& q,
-                                        const Tensor& qt, const Tensor& qe, const Tensor& kv) {
-  return {.heads = plan.heads,
-          .neighbors = plan.neighbors,
-          .width = q.size(1),
-          .time_width = columns(plan.phi),
-          .edge_width = columns(plan.edges),
-          .queries = plan.queries,
-          .counts = plan.counts,
-          .rows = plan.rows,
-          .features = plan.features,
-          .q = read(q),
-          .qt = read(qt),
-          .qe = read(qe),
-          .kv = read(kv),
-          .phi = read(plan.phi),
-          .edges = read(plan.edges),
-          .mask = read(plan.weight_mask)};
-}
-
-/// Columns h of a [n, H·w] matrix.
-Tensor head(const Tensor& matrix, std::int64_t h, std::int64_t heads) {
-  const std::int64_t width = matrix.size(1) / heads;
-  return matrix.narrow(1, h * width, width);
-}
-/// Rows of a [D,w] map that make head h.
-Tensor head_rows(const Tensor& map, std::int64_t h, std::int64_t heads) {
-  const std::int64_t width = map.size(0) / heads;
-  return map.narrow(0, h * width, width);
-}
-
-struct Attention : Function<Attention> {
-  static Tensor forward(AutogradContext* context, const Tensor& q, const Tensor& qt,
-                        const Tensor& qe, const Tensor& kv, const Tensor& own,
-                        const Tensor& value_time, const Tensor& value_edge, const Tensor& out,
-                        const Tensor& gamma, const Tensor& beta, const Plan& plan) {
-    const auto roots = static_cast<std::int64_t>(plan->counts.size());
-    const std::int64_t heads = plan->heads;
-    const auto matrix = [&](std::int64_t width) {
-      return torch::empty({roots, width}, torch::kFloat32);
-    };
-    Tensor weights = matrix(plan->neighbors * heads);
-    Tensor values = matrix(q.size(1));
-    Tensor times = matrix(heads * columns(plan->phi));
-    Tensor edges = matrix(heads * columns(plan->edges));
-    kernels::attend(attention_input(*plan, q, qt, qe, kv),
-                    {write(weights), write(values), write(times), write(edges)});
-    const auto project = [&](const Tensor& sums, const Tensor& map) {
-      if (!is_present(map)) return;
-      for (std::int64_t h = 0; h < heads; ++h) {
-        head(values, h, heads).addmm_(head(sums, h, heads), head_rows(map, h, heads).t());
-      }
-    };
-    project(times, value_time);
-    project(edges, value_edge);
-    Tensor mixed = matrix(own.size(1));
-    kernels::gather(read(own), plan->queries, own.size(1), write(mixed));
-    mixed.addmm_(values, out.t());
-    Tensor z = like(mixed);
-    Tensor centre = torch::empty({roots}, torch::kFloat32);
-    Tensor rate = torch::empty({roots}, torch::kFloat32);
-    kernels::relu_norm(norm_input(*plan, mixed, gamma, beta), write(z), write(centre), write(rate));
-    context->save_for_backward({q, qt, qe, kv, value_time, value_edge, out, gamma, beta, weights,
-                                values, times, edges, mixed, centre, rate});
-    context->saved_data["plan"] = c10::IValue::make_capsule(c10::make_intrusive<PlanHolder>(plan));
-    return z;
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list incoming) {
-    const variable_list saved = context->get_saved_variables();
-    const auto& [q, qt, qe, kv] = std::tie(saved[0], saved[1], saved[2], saved[3]);
-    const auto& [value_time, value_edge, out] = std::tie(saved[4], saved[5], saved[6]);
-    const auto& [gamma, beta, weights] = std::tie(saved[7], saved[8], saved[9]);
-    const auto& [values, times, edges] = std::tie(saved[10], saved[11], saved[12]);
-    const auto& [mixed, centre, rate] = std::tie(saved[13], saved[14], saved[15]);
-    const Plan plan =
-        c10::static_intrusive_pointer_cast<PlanHolder>(context->saved_data["plan"].toCapsule())
-            ->plan;
-    const std::int64_t heads = plan->heads;
-    const Tensor dz = incoming[0].contiguous();
-    const std::vector<std::int64_t> active =
-        kernels::rows_with_values(read(dz), dz.size(0), dz.size(1));
-    const auto compact = [&](const Tensor& all) {
-      if (std::ssize(active) == all.size(0)) return all;
-      Tensor part = torch::empty({std::ssize(active), all.size(1)}, torch::kFloat32);
-      kernels::gather(read(all), active, all.size(1), write(part));
-      return part;
-    };
-
-    Tensor dmixed = torch::empty({std::ssize(active), dz.size(1)}, torch::kFloat32);
-    Tensor dgamma = like(gamma);
-    Tensor dbeta = like(beta);
-    kernels::relu_norm_backward(norm_input(*plan, mixed, gamma, beta), active, read(centre),
-                                read(rate), read(compact(dz)), write(dmixed), write(dgamma),
-                                write(dbeta));
-    std::vector<std::int64_t> queries;
-    queries.reserve(active.size());
-    for (std::int64_t r : active) queries.push_back(plan->queries[static_cast<std::size_t>(r)]);
-    Tensor down = like(q);
-    kernels::sum_groups(read(dmixed), kernels::RowGroups::of(queries, q.size(0)), q.size(1),
-                        write(down));
-    const Tensor dout = dmixed.t().mm(compact(values));
-    const Tensor dvalues = dmixed.mm(out);
-
-    // The maps behind the aggregation: their gradient, and that of the sums they were applied to.
-    const auto project_back = [&](const Tensor& sums, const Tensor& map, Tensor& dmap) {
-      Tensor dsums = torch::empty({dvalues.size(0), sums.size(1)}, torch::kFloat32);
-      if (!is_present(map)) return dsums;
-      const Tensor of_active = compact(sums);
-      dmap = like(map);
-      for (std::int64_t h = 0; h < heads; ++h) {
-        const Tensor dvalue = head(dvalues, h, heads);
-        head_rows(dmap, h, heads).copy_(dvalue.t().mm(head(of_active, h, heads)));
-        head(dsums, h, heads).copy_(dvalue.mm(head_rows(map, h, heads)));
-      }
-      return dsums;
-    };
-    Tensor dvalue_time;
-    Tensor dvalue_edge;
-    const Tensor dtimes = project_back(times, value_time, dvalue_time);
-    const Tensor dedges = project_back(edges, value_edge, dvalue_edge);
-
-    Tensor dq = like(q);
-    Tensor dqt = is_present(qt) ? like(qt) : Tensor();
-    Tensor dqe = is_present(qe) ? like(qe) : Tensor();
-    Tensor dkv = like(kv);
-    kernels::attend_backward(attention_input(*plan, q, qt, qe, kv),
-                             {.active = active,
-                              .weights = read(weights),
-                              .values = read(dvalues),
-                              .times = read(dtimes),
-                              .edges = read(dedges)},
-                             {.num_queries = q.size(0),
-                              .num_rows = kv.size(0),
-                              .q = write(dq),
-                              .qt = write(dqt),
-                              .qe = write(dqe),
-                              .kv = write(dkv)});
-    return {dq, dqt, dqe, dkv, down, dvalue_time, dvalue_edge, dout, dgamma, dbeta, Tensor()};
-  }
-
- private:
-  /// Keeps the plan alive from the way there to the way back.
-  struct PlanHolder : torch::CustomClassHolder {
-    explicit PlanHolder(Plan held) : plan(std::move(held)) {}
-    Plan plan;
-  };
-
-  static kernels::NormInput norm_input(const AttentionPlan& plan, const Tensor& mixed,
-                                       const Tensor& gamma, const Tensor& beta) {
-    return {.rows = mixed.size(0),
-            .width = mixed.size(1),
-            .x = read(mixed),
-            .mask = read(plan.output_mask),
-            .gamma = read(gamma),
-            .beta = read(beta)};
-  }
-};
-
 }  // namespace
 
 Tensor gather_rows(const Tensor& table, const Tensor& rows) {
   return GatherRows::apply(table, rows);
+}
+
+Tensor gather_scaled(const Tensor& table, const Tensor& rows, const Tensor& factor,
+                     const Tensor& weight) {
+  return GatherScaled::apply(table, rows, factor, weight);
 }
 
 Tensor select_rows(const Tensor& table, const Tensor& rows, Path path) {
@@ -435,6 +348,14 @@ Tensor standardise(const Tensor& x) {
   return Standardise::apply(flat, of.mean, of.std);
 }
 
+Tensor sines(const Tensor& t, const Tensor& frequency, const Tensor& phase) {
+  return Sines::apply(t.contiguous(), frequency, phase);
+}
+
+Tensor squared_sum(const std::vector<Tensor>& tensors) {
+  return SquaredSum::apply(at::TensorList(tensors));
+}
+
 Tensor gru_cell(const Tensor& in, const Tensor& hidden, const Tensor& h) {
   return GruCell::apply(in, hidden, h);
 }
@@ -444,11 +365,6 @@ Tensor gated(const Tensor& context, const Tensor& owner, const Tensor& own, cons
   const variable_list result = Gated::apply(context, owner, own, h, or_empty(scale));
   if (gate != nullptr) *gate = result[1];
   return result[0];
-}
-
-Tensor attention(const AttentionTensors& t, Plan plan) {
-  return Attention::apply(t.q, or_empty(t.qt), or_empty(t.qe), t.kv, t.own, or_empty(t.value_time),
-                          or_empty(t.value_edge), t.out, t.gamma, t.beta, plan);
 }
 
 }  // namespace curnm

@@ -2,7 +2,6 @@
 
 #include <torch/torch.h>
 
-#include <memory>
 #include <vector>
 
 #include "curnm/nn/path.h"
@@ -16,7 +15,11 @@ namespace curnm {
 /// table[rows], [n,D]: index_select with a parallel way back. `rows` is int64.
 torch::Tensor gather_rows(const torch::Tensor& table, const torch::Tensor& rows);
 
-/// The same by either path.
+/// table[rows]·(1 + factor·weight^T), [n,D]; factors [n], weight [D].
+torch::Tensor gather_scaled(const torch::Tensor& table, const torch::Tensor& rows,
+                            const torch::Tensor& factor, const torch::Tensor& weight);
+
+/// gather_rows by either path.
 torch::Tensor select_rows(const torch::Tensor& table, const torch::Tensor& rows, Path path);
 
 /// w·ReLU(sources[source_of] + destinations[destination_of]) + bias, [n].
@@ -38,6 +41,14 @@ SplitLogits split_logits(const torch::Tensor& sources, const torch::Tensor& sour
 /// (x - mean) / std + 1 over the whole tensor; ones where all of x is the same.
 torch::Tensor standardise(const torch::Tensor& x);
 
+/// Angles t·frequency + phase, the first as it is, of the others the sine: doubles [n], [w], [w] ->
+/// [n,w]. t has no gradient.
+torch::Tensor sines(const torch::Tensor& t, const torch::Tensor& frequency,
+                    const torch::Tensor& phase);
+
+/// The sum of the squares of all tensors, a scalar.
+torch::Tensor squared_sum(const std::vector<torch::Tensor>& tensors);
+
 /// A GRU cell from its two linear maps [n,3D] and a state that needs no gradient. [n,D]
 torch::Tensor gru_cell(const torch::Tensor& in, const torch::Tensor& hidden,
                        const torch::Tensor& h);
@@ -47,38 +58,5 @@ torch::Tensor gru_cell(const torch::Tensor& in, const torch::Tensor& hidden,
 torch::Tensor gated(const torch::Tensor& context, const torch::Tensor& owner,
                     const torch::Tensor& own, const torch::Tensor& h, const torch::Tensor& scale,
                     torch::Tensor* gate = nullptr);
-
-/// What one layer of attention needs to know besides tensors that are trained.
-struct AttentionPlan {
-  std::int64_t heads = 1;              // H
-  std::int64_t neighbors = 1;          // K
-  std::vector<std::int64_t> queries;   // [R]: rows of q
-  std::vector<std::int32_t> counts;    // [R]: used slots
-  std::vector<std::int64_t> rows;      // [R,K]: rows of kv
-  std::vector<std::int64_t> features;  // [R,K]: rows of edges
-  torch::Tensor phi;                   // [R·K,T]; undefined without times
-  torch::Tensor edges;                 // [.,F]; undefined without features
-  torch::Tensor weight_mask;           // [R,K,H]: dropout; undefined without
-  torch::Tensor output_mask;           // [R,D]
-};
-
-/// The trained part, each row once: queries, their products with the time and feature maps, keys
-/// and values, the own half of the output, and the maps that come after the aggregation.
-struct AttentionTensors {
-  torch::Tensor q;           // [Q,D]
-  torch::Tensor qt;          // [Q,H·T]
-  torch::Tensor qe;          // [Q,H·F]
-  torch::Tensor kv;          // [U,2D]
-  torch::Tensor own;         // [Q,D]: W_o's half for the root itself, with bias
-  torch::Tensor value_time;  // [D,T]
-  torch::Tensor value_edge;  // [D,F]
-  torch::Tensor out;         // [D,D]: W_o's half for what was gathered
-  torch::Tensor gamma;       // [D]
-  torch::Tensor beta;        // [D]
-};
-
-/// LayerNorm(ReLU(dropout(W_o [sum_j a_j v_j ‖ h_u]))), [R,D]. On the way back only roots that have
-/// a gradient cost anything.
-torch::Tensor attention(const AttentionTensors& tensors, std::shared_ptr<const AttentionPlan> plan);
 
 }  // namespace curnm

@@ -4,6 +4,8 @@
 
 #include "curnm/base/error.h"
 #include "curnm/nn/fused.h"
+#include "curnm/nn/kernels/rows.h"
+#include "curnm/nn/linear.h"
 #include "curnm/nn/tensors.h"
 
 namespace curnm {
@@ -92,24 +94,50 @@ torch::Tensor NodeMemory::read(const StateRows& rows) {
   const torch::Tensor stored = memory_.index_select(0, to_tensor(nodes, device));
   if (mailed_rows.empty()) return stored;
 
-  const torch::Tensor at = to_tensor(mailed_nodes, device);
-  const torch::Tensor own = memory_.index_select(0, at);
-  std::vector<torch::Tensor> mail = {own, mail_other_.index_select(0, at)};
-  if (options_.edge_features.defined()) {
-    mail.push_back(options_.edge_features.index_select(0, to_tensor(events, device)));
-  }
-  const bool has_kernel = has_kernels(options_.path, memory_) && !options_.learned_time;
-  mail.push_back(has_kernel ? encoding_->encode(waits)
-                            : encoding_->forward(to_tensor(waits, device)));
-  const torch::Tensor updated = update(torch::cat(mail, 1), own);
+  const torch::Tensor updated = update(mail(mailed_nodes, events, waits));
   return stored.index_copy(0, to_tensor(mailed_rows, device), updated);
 }
 
-torch::Tensor NodeMemory::update(const torch::Tensor& mail, const torch::Tensor& own) {
-  if (gru_.is_empty()) return rnn_(mail, own);
-  if (!has_kernels(options_.path, own)) return gru_(mail, own);
-  return gru_cell(torch::linear(mail, gru_->weight_ih, gru_->bias_ih),
-                  torch::linear(own, gru_->weight_hh, gru_->bias_hh), own);
+/// [own memory ‖ the other's ‖ features of the event ‖ phi(wait)]
+torch::Tensor NodeMemory::mail(std::span<const std::int64_t> nodes, std::span<const EventId> events,
+                               std::span<const double> waits) const {
+  const torch::Device device = memory_.device();
+  const torch::Tensor& features = options_.edge_features;
+  if (options_.learned_time || !has_kernels(options_.path, memory_)) {
+    const torch::Tensor at = to_tensor(nodes, device);
+    std::vector<torch::Tensor> parts = {memory_.index_select(0, at),
+                                        mail_other_.index_select(0, at)};
+    if (features.defined()) parts.push_back(features.index_select(0, to_tensor(events, device)));
+    parts.push_back(encoding_->forward(to_tensor(waits, device)));
+    return torch::cat(parts, 1);
+  }
+  const std::int64_t feature_width = features.defined() ? features.size(1) : 0;
+  const torch::Tensor mail =
+      torch::empty({std::ssize(nodes), 2 * options_.width + feature_width + options_.time_width});
+  std::int64_t column = 0;
+  const auto gather = [&](const torch::Tensor& table, std::span<const std::int64_t> rows) {
+    kernels::gather(table.data_ptr<float>(), rows, table.size(1), mail.data_ptr<float>() + column,
+                    mail.stride(0));
+    column += table.size(1);
+  };
+  gather(memory_, nodes);
+  gather(mail_other_, nodes);
+  if (features.defined()) gather(features, events);
+  encoding_->encode_into(waits, mail.narrow(1, column, options_.time_width));
+  return mail;
+}
+
+torch::Tensor NodeMemory::update(const torch::Tensor& mail) {
+  const torch::Tensor own = mail.narrow(1, 0, options_.width);
+  if (!has_kernels(options_.path, own)) {
+    return gru_.is_empty() ? rnn_(mail, own) : gru_(mail, own);
+  }
+  if (gru_.is_empty()) {
+    return torch::tanh(linear(mail, rnn_->weight_ih, rnn_->bias_ih, options_.path) +
+                       linear(own, rnn_->weight_hh, rnn_->bias_hh, options_.path));
+  }
+  return gru_cell(linear(mail, gru_->weight_ih, gru_->bias_ih, options_.path),
+                  linear(own, gru_->weight_hh, gru_->bias_hh, options_.path), own);
 }
 
 void NodeMemory::observe(const EventBatch& batch) {

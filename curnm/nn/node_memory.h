@@ -84,8 +84,11 @@ class NodeMemory : public torch::nn::Module {
   void set_state(const std::vector<torch::Tensor>& state);
 
  private:
-  /// The updater applied to mails [n,·] and the memories they are for. [n,D]
-  torch::Tensor update(const torch::Tensor& mail, const torch::Tensor& own);
+  /// m_x of nodes with a pending mail. [n,2D+F+T]
+  torch::Tensor mail(std::span<const std::int64_t> nodes, std::span<const EventId> events,
+                     std::span<const double> waits) const;
+  /// The updater applied to mails, which begin with the memory that they are for. [n,D]
+  torch::Tensor update(const torch::Tensor& mail);
   /// New mail for the endpoints of a batch; what they had, where it was visible, becomes memory.
   void deliver(const EventBatch& batch);
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "curnm/nn/fused.h"
+#include "curnm/nn/fused_attention.h"
 #include "curnm/nn/tensors.h"
 
 namespace curnm {
@@ -88,50 +88,41 @@ torch::Tensor TemporalAttention::plain(const torch::Tensor& states, const Neighb
 
 torch::Tensor TemporalAttention::fast(const torch::Tensor& states, const Neighborhood& hood,
                                       const Rng& key) {
-  const std::int64_t width = options_.width;
   const auto roots = static_cast<std::int64_t>(hood.roots.size());
   const double dropout = is_training() ? options_.dropout : 0;
   auto plan = std::make_shared<AttentionPlan>(AttentionPlan{
       .heads = options_.heads,
       .neighbors = hood.neighbors,
+      .num_queries = hood.num_roots,
       .queries = hood.roots,
       .counts = hood.counts,
       .rows = hood.rows,
       .weight_mask = dropout_mask({roots, hood.neighbors, options_.heads}, dropout, key.split(0)),
-      .output_mask = dropout_mask({roots, width}, dropout, key.split(1))});
-  const torch::Tensor of_roots = states.narrow(0, 0, hood.num_roots);
-  AttentionTensors tensors{
-      .q = query_.node(of_roots),
-      .kv = torch::linear(states, torch::cat({key_.node->weight, value_.node->weight}),
-                          torch::cat({key_.node->bias, value_.node->bias})),
-      .own = torch::linear(of_roots, out_->weight.narrow(1, width, width), out_->bias),
-      .out = out_->weight.narrow(1, 0, width),
-      .gamma = norm_->weight,
-      .beta = norm_->bias};
-  // W^T q, head by head. [Q,H·T]
-  const auto queries_of = [&](const torch::Tensor& map) {
-    std::vector<torch::Tensor> heads;
-    for (std::int64_t h = 0; h < options_.heads; ++h) {
-      const std::int64_t head_width = width / options_.heads;
-      heads.push_back(tensors.q.narrow(1, h * head_width, head_width)
-                          .mm(map.narrow(0, h * head_width, head_width)));
-    }
-    return torch::cat(heads, 1);
-  };
+      .output_mask = dropout_mask({roots, options_.width}, dropout, key.split(1))});
+  AttentionWeights weights{.query = query_.node->weight,
+                           .query_bias = query_.node->bias,
+                           .key = key_.node->weight,
+                           .key_bias = key_.node->bias,
+                           .value = value_.node->weight,
+                           .value_bias = value_.node->bias,
+                           .out = out_->weight,
+                           .out_bias = out_->bias,
+                           .gamma = norm_->weight,
+                           .beta = norm_->bias};
   if (encoding_) {
-    plan->phi = encoding_->encode(hood.dt);
-    const std::vector<double> now = {0.0};
-    tensors.q = tensors.q + query_.time(encoding_->encode(now));
-    tensors.qt = queries_of(key_.time->weight);
-    tensors.value_time = value_.time->weight;
+    plan->phi = encoding_->encode(hood.dt, hood.counts);
+    plan->now = encoding_->encode(std::vector<double>{0.0});
+    weights.query_time = query_.time->weight;
+    weights.key_time = key_.time->weight;
+    weights.value_time = value_.time->weight;
   }
   if (!key_.edge.is_empty()) {
     plan->features = hood.events;
     plan->edges = hood.edges;
-    tensors.qe = queries_of(key_.edge->weight);
-    tensors.value_edge = value_.edge->weight;
+    weights.key_edge = key_.edge->weight;
+    weights.value_edge = value_.edge->weight;
   }
-  return attention(tensors, std::move(plan));
+  return attention(states.contiguous(), weights, std::move(plan));
 }
 
 }  // namespace curnm

@@ -4,6 +4,7 @@
 
 #include "curnm/base/digest.h"
 #include "curnm/base/parallel.h"
+#include "curnm/nn/kernels/elementwise.h"
 
 namespace curnm {
 namespace {
@@ -18,15 +19,16 @@ torch::Tensor copy(std::span<const T> values, torch::ScalarType type, torch::Dev
 // Elements per generator: long enough to hide the cost of its key, short enough to share the work.
 constexpr std::int64_t kBlock = 4096;
 
-/// values[i] = map(draw i), in parallel, the same for any thread count.
-template <class Map>
-void fill(float* values, std::int64_t count, const Rng& key, const Map& map) {
+/// Lets `draw` fill a block of values at a time, in parallel, the same for any thread count.
+template <class Draw>
+void fill(float* values, std::int64_t count, const Rng& key, const Draw& draw) {
   const std::int64_t blocks = (count + kBlock - 1) / kBlock;
   parallel_for(blocks, /*grain=*/4, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t block = begin; block < end; ++block) {
-      Rng rng = key.split(static_cast<std::uint64_t>(block));
-      const std::int64_t last = std::min(count, (block + 1) * kBlock);
-      for (std::int64_t i = block * kBlock; i < last; ++i) values[i] = map(rng);
+      const std::int64_t first = block * kBlock;
+      const std::int64_t size = std::min(count - first, kBlock);
+      draw(key.split(static_cast<std::uint64_t>(block)),
+           std::span(values + first, static_cast<std::size_t>(size)));
     }
   });
 }
@@ -58,7 +60,7 @@ torch::Tensor dropout_mask(at::IntArrayRef sizes, double rate, const Rng& key) {
   torch::Tensor mask = torch::empty(sizes, torch::kFloat32);
   const auto scale = static_cast<float>(1 / (1 - rate));
   fill(mask.data_ptr<float>(), mask.numel(), key,
-       [&](Rng& rng) { return rng.uniform() < rate ? 0.0F : scale; });
+       [&](Rng rng, std::span<float> block) { kernels::dropout(rng, rate, scale, block); });
   return mask;
 }
 
@@ -70,8 +72,9 @@ torch::Tensor keyed_dropout(const torch::Tensor& x, double rate, const Rng& key)
 void keyed_uniform_(torch::Tensor parameter, double bound, const Rng& key) {
   const torch::NoGradGuard no_grad;
   torch::Tensor values = torch::empty(parameter.sizes(), torch::kFloat32);
-  fill(values.data_ptr<float>(), values.numel(), key,
-       [&](Rng& rng) { return static_cast<float>((2 * rng.uniform() - 1) * bound); });
+  fill(values.data_ptr<float>(), values.numel(), key, [&](Rng rng, std::span<float> block) {
+    for (float& value : block) value = static_cast<float>((2 * rng.uniform() - 1) * bound);
+  });
   parameter.copy_(values);
 }
 

@@ -24,10 +24,24 @@ torch::Tensor CosineTimeEncoding::forward(const torch::Tensor& dt) const {
 
 torch::Tensor CosineTimeEncoding::encode(std::span<const double> dt) const {
   torch::Tensor out = torch::empty({std::ssize(dt), width()}, torch::kFloat32);
-  CURNM_ASSERT(!frequency_.requires_grad());
-  kernels::cosines(dt, {frequency_.data_ptr<double>(), static_cast<std::size_t>(width())},
-                   out.data_ptr<float>());
+  encode_into(dt, out);
   return out;
+}
+
+void CosineTimeEncoding::encode_into(std::span<const double> dt, const torch::Tensor& out) const {
+  kernels::cosines(dt, frequencies(), out.data_ptr<float>(), out.stride(0));
+}
+
+torch::Tensor CosineTimeEncoding::encode(std::span<const double> dt,
+                                         std::span<const std::int32_t> counts) const {
+  torch::Tensor out = torch::empty({std::ssize(dt), width()}, torch::kFloat32);
+  kernels::cosines(dt, counts, frequencies(), out.data_ptr<float>());
+  return out;
+}
+
+std::span<const double> CosineTimeEncoding::frequencies() const {
+  CURNM_ASSERT(!frequency_.requires_grad());
+  return {frequency_.data_ptr<double>(), static_cast<std::size_t>(width())};
 }
 
 }  // namespace curnm

@@ -21,9 +21,15 @@ class CosineTimeEncoding : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& dt) const;
   /// The same without gradients, by the vector kernel. [n] -> [n,width]
   torch::Tensor encode(std::span<const double> dt) const;
+  /// Into the columns of a matrix.
+  void encode_into(std::span<const double> dt, const torch::Tensor& out) const;
+  /// The first `counts[r]` of each K gaps; the other rows are undefined. [n·K] -> [n·K,width]
+  torch::Tensor encode(std::span<const double> dt, std::span<const std::int32_t> counts) const;
   std::int64_t width() const { return frequency_.size(0); }
 
  private:
+  std::span<const double> frequencies() const;
+
   torch::Tensor frequency_;  // [width], double
   torch::Tensor phase_;      // [width], double
   double scale_;

@@ -7,6 +7,7 @@
 
 #include "curnm/nn/kernels/elementwise.h"
 #include "curnm/nn/kernels/rows.h"
+#include "curnm/nn/linear.h"
 #include "curnm/nn/temporal_attention.h"
 #include "curnm/nn/tensors.h"
 #include "support/scoped_threads.h"
@@ -70,6 +71,116 @@ TEST(FusedTest, GatherRows) {
   expect_same(
       {numbers(1, {5, 7})}, [&](const Leaves& x) { return gather_rows(x[0], which); },
       [&](const Leaves& x) { return x[0].index_select(0, which); });
+}
+
+TEST(FusedTest, GatherScaled) {
+  const torch::Tensor which = rows({3, 0, 3, 3, 1});
+  const torch::Tensor factor = numbers(4, {5});
+  expect_same(
+      {numbers(1, {5, 7}), numbers(2, {7, 1})},
+      [&](const Leaves& x) { return gather_scaled(x[0], which, factor, x[1]); },
+      [&](const Leaves& x) {
+        return x[0].index_select(0, which) * (1 + factor.unsqueeze(1).mm(x[1].t()));
+      });
+}
+
+TEST(FusedTest, Linear) {
+  for (const std::int64_t n : {0, 1, 3, 300, 700}) {  // 300 rows are split, 700 also in blocks
+    for (const std::int64_t out : {1, 5, 33}) {
+      expect_same(
+          {numbers(1, {n, 9}), numbers(2, {out, 9}), numbers(3, {out})},
+          [&](const Leaves& x) { return linear(x[0], x[1], x[2], Path::kFast); },
+          [&](const Leaves& x) { return torch::linear(x[0], x[1], x[2]); });
+    }
+  }
+  expect_same(
+      {numbers(1, {4, 9}), numbers(2, {5, 9})},
+      [&](const Leaves& x) { return linear(x[0], x[1], torch::Tensor(), Path::kFast); },
+      [&](const Leaves& x) { return torch::linear(x[0], x[1]); });
+  // Columns of a wider matrix are taken where they are.
+  expect_same(
+      {numbers(1, {4, 9}), numbers(2, {5, 3})},
+      [&](const Leaves& x) {
+        return linear(x[0].narrow(1, 2, 3), x[1], torch::Tensor(), Path::kFast);
+      },
+      [&](const Leaves& x) { return torch::linear(x[0].narrow(1, 2, 3), x[1]); });
+}
+
+TEST(FusedTest, ProductsOfPartsAndTransposes) {
+  const testing::ScopedThreads scope(3);
+  const torch::Tensor a = numbers(1, {210, 200});
+  const torch::Tensor b = numbers(2, {200, 190});
+  const torch::Tensor expected = a.mm(b);
+  EXPECT_TRUE(close(product(a, b), expected));
+  EXPECT_TRUE(close(product(a.t().contiguous().t(), b), expected));
+  EXPECT_TRUE(close(product(a, b.t().contiguous().t()), expected));
+  EXPECT_TRUE(close(product(b.t(), a.t()), expected.t()));  // more columns than rows
+  const torch::Tensor wide = numbers(3, {210, 400});
+  const torch::Tensor before = wide.clone();
+  multiply(a, b, wide.narrow(1, 7, 190), /*add=*/true);
+  EXPECT_TRUE(close(wide.narrow(1, 7, 190), before.narrow(1, 7, 190) + expected));
+  EXPECT_TRUE(torch::equal(wide.narrow(1, 0, 7), before.narrow(1, 0, 7)));
+  EXPECT_TRUE(torch::equal(wide.narrow(1, 197, 203), before.narrow(1, 197, 203)));
+  const torch::Tensor none = numbers(4, {3, 0});
+  EXPECT_TRUE(torch::equal(product(none, none.t()), torch::zeros({3, 3})));
+  EXPECT_TRUE(
+      torch::equal(affine(none, torch::empty({2, 0}), torch::ones({2})), torch::ones({3, 2})));
+}
+
+TEST(FusedTest, Sines) {
+  const torch::Tensor t = torch::tensor({0.0, 0.25, -3.0, 1e4}, torch::kFloat64);
+  const torch::Tensor frequency = torch::tensor({2.0, 1.0, 6.28, 1e3}, torch::kFloat64);
+  expect_same(
+      {frequency, torch::tensor({0.5, 0.0, -1.0, 2.0}, torch::kFloat64)},
+      [&](const Leaves& x) { return sines(t, x[0], x[1]); },
+      [&](const Leaves& x) {
+        const torch::Tensor angle = t.unsqueeze(1) * x[0] + x[1];
+        return torch::cat({angle.narrow(1, 0, 1), angle.narrow(1, 1, 3).sin()}, 1)
+            .to(torch::kFloat32);
+      });
+}
+
+TEST(FusedTest, SinesOfLongTimes) {
+  std::vector<double> times = {0};
+  for (double t = 1e-3; t < 1e6; t *= 1.37) times.push_back(t);
+  const torch::Tensor t = to_tensor(times, torch::kCPU);
+  const torch::Tensor frequency = torch::tensor({1.0, 1.0, 6.283, 0.1}, torch::kFloat64);
+  const torch::Tensor phase = torch::zeros({4}, torch::kFloat64);
+  const torch::Tensor out = sines(t, frequency, phase);
+  const torch::Tensor exact = (t.unsqueeze(1) * frequency).sin();
+  EXPECT_LT((out - exact).abs().narrow(1, 1, 3).max().item<double>(), 1e-6);
+  EXPECT_TRUE(torch::equal(out[0], torch::zeros({4}))) << "nothing to blow up where t is 0";
+}
+
+// The first batch of a training: no one has a neighbour.
+TEST(FusedTest, AttentionWithoutNeighbours) {
+  const auto run = [&](Path path) {
+    TemporalAttention layer({.width = 8, .heads = 2, .time_width = 6, .dropout = 0, .path = path});
+    initialise(layer, Rng(4, Stream::kTest));
+    const Neighborhood hood{.neighbors = 2,
+                            .num_roots = 3,
+                            .roots = {2, 0, 1, 2},
+                            .counts = {0, 0, 0, 0},
+                            .rows = std::vector<std::int64_t>(8, 0),
+                            .dt = std::vector<double>(8, 0.0)};
+    torch::Tensor states = numbers(5, {3, 8}).requires_grad_(true);
+    const torch::Tensor z = layer.forward(states, hood, Rng(6, Stream::kTest));
+    (z * numbers(9, z.sizes())).sum().backward();
+    return std::pair(z.detach(), states.grad());
+  };
+  const auto [fast, fast_gradient] = run(Path::kFast);
+  const auto [plain, plain_gradient] = run(Path::kPlain);
+  EXPECT_TRUE(close(fast, plain));
+  EXPECT_TRUE(close(fast_gradient, plain_gradient));
+}
+
+TEST(FusedTest, SquaredSum) {
+  expect_same(
+      {numbers(1, {3, 4}), numbers(2, {5}).to(torch::kFloat64)},
+      [&](const Leaves& x) { return squared_sum(x); },
+      [&](const Leaves& x) {
+        return x[0].square().sum() + x[1].square().sum().to(torch::kFloat32);
+      });
 }
 
 TEST(FusedTest, LinkLogits) {
@@ -261,12 +372,41 @@ TEST(KernelTest, CosinesKeepThePhaseOfLongGaps) {
   std::vector<double> frequency;
   for (int i = 0; i < 101; ++i) frequency.push_back(std::pow(10.0, -9.0 * i / 100));
   std::vector<float> out(dt.size() * frequency.size());
-  kernels::cosines(dt, frequency, out.data());
+  kernels::cosines(dt, frequency, out.data(), std::ssize(frequency));
   for (std::size_t i = 0; i < dt.size(); ++i) {
     for (std::size_t j = 0; j < frequency.size(); ++j) {
       EXPECT_NEAR(out[i * frequency.size() + j], std::cos(dt[i] * frequency[j]), 1e-6)
           << dt[i] << " " << frequency[j];
     }
+  }
+}
+
+TEST(KernelTest, CosinesOfUsedSlotsOnly) {
+  const std::vector<double> dt = {1, 2, 3, 4, 5, 6};
+  const std::vector<double> frequency = {1, 0.5};
+  std::vector<float> out(12, -7);
+  kernels::cosines(dt, std::vector<std::int32_t>{2, 0, 1}, frequency, out.data());
+  for (std::size_t slot = 0; slot < dt.size(); ++slot) {
+    const bool used = slot == 0 || slot == 1 || slot == 4;
+    for (std::size_t j = 0; j < 2; ++j) {
+      EXPECT_NEAR(out[slot * 2 + j], used ? std::cos(dt[slot] * frequency[j]) : -7, 1e-6) << slot;
+    }
+  }
+}
+
+TEST(KernelTest, ParallelGroupsVisitsEveryTargetOnce) {
+  const testing::ScopedThreads scope(3);
+  std::vector<std::int64_t> targets(500, 4);  // one target has nearly all members
+  targets.resize(510, 0);
+  for (const std::int64_t count : {5, 6, 400}) {
+    std::vector<int> visits(static_cast<std::size_t>(count), 0);
+    kernels::parallel_groups(kernels::RowGroups::of(targets, count),
+                             [&](std::int64_t begin, std::int64_t end) {
+                               for (auto i = begin; i < end; ++i) {
+                                 ++visits[static_cast<std::size_t>(i)];
+                               }
+                             });
+    EXPECT_EQ(visits, std::vector<int>(visits.size(), 1));
   }
 }
 

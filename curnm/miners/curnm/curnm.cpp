@@ -89,11 +89,12 @@ class CurnmMiner final : public NegativeMiner {
     const Scored scored(link, part, torch::div(which, candidates.width, "floor"));
     const Logits logits = learn(candidates, link, part, scored);
     const torch::Tensor zero = torch::zeros({}, z.z.options());
-    LossParts parts{.positive = positive_bce(logits.positive).mean(),
-                    .random = logits.random.numel() > 0 ? negative_bce(logits.random).mean() : zero,
-                    .selected = negative_bce(logits.selected).mean(),
-                    .contrastive = zero,
-                    .squared_norm = options_.mu > 0 ? squared_norm(context_.parameters) : zero};
+    LossParts parts{
+        .positive = positive_bce(logits.positive).mean(),
+        .random = logits.random.numel() > 0 ? negative_bce(logits.random).mean() : zero,
+        .selected = negative_bce(logits.selected).mean(),
+        .contrastive = zero,
+        .squared_norm = options_.mu > 0 ? squared_norm(context_.parameters, context_.path) : zero};
     if (factors_ && options_.lambda > 0) {
       parts.contrastive = contrast(link, part, scored, times, which, mined.measures);
     }
@@ -207,15 +208,26 @@ class CurnmMiner final : public NegativeMiner {
   }
 
  private:
-  /// Projections of the decoder, each embedding's once.
+  /// Embeddings of the links, and the decoder's projections, each once.
   struct Scored {
     Scored(const LinkFunction& link, const Embedded& z, torch::Tensor owners)
-        : sources(link.source(z.rows(z.src))),
-          destinations(link.destination(z.z)),
-          owner(std::move(owners)) {}
+        : owner(std::move(owners)) {
+      // One gather and one split: their gradients come back in one piece.
+      const std::vector<torch::Tensor> h =
+          z.rows(torch::cat({z.src, z.dst, z.candidates}))
+              .split_with_sizes({z.src.numel(), z.dst.numel(), z.candidates.numel()});
+      h_u = h[0];
+      h_v = h[1];
+      h_candidates = h[2];
+      sources = link.source(h_u);
+      destinations = link.destination(z.z);
+    }
+    torch::Tensor owner;         // of each candidate: its positive
+    torch::Tensor h_u;           // [B,D]
+    torch::Tensor h_v;           // [B,D]
+    torch::Tensor h_candidates;  // [n,D]
     torch::Tensor sources;       // [B,D]
     torch::Tensor destinations;  // [R,D]
-    torch::Tensor owner;         // of each candidate: its positive
   };
 
   struct Logits {
@@ -294,16 +306,13 @@ class CurnmMiner final : public NegativeMiner {
     const torch::Device device = z.z.device();
     const std::int64_t positives = z.dst.numel();
     const torch::Tensor rows = torch::cat({z.dst, z.candidates});
-    // One gather and one split: their gradients come back in one piece.
-    const std::vector<torch::Tensor> h =
-        z.rows(torch::cat({z.src, rows}))
-            .split_with_sizes({positives, positives, z.candidates.numel()});
-    const Factor positive = factors_->positive(h[0], h[1], times.now.to(device));
+    const Factor positive = factors_->positive(scored.h_u, scored.h_v, times.now.to(device));
     torch::Tensor recency = factors_->recency(times.met.to(device), times.seen.to(device));
     if (recency.defined() && which.numel() < recency.size(0)) {
       recency = select_rows(recency, which, z.path);
     }
-    const Factor negative = factors_->negative(positive, scored.owner, h[2], recency);
+    const Factor negative =
+        factors_->negative(positive, scored.owner, scored.h_candidates, recency);
     if (measures != nullptr) {
       (*measures)["positive_gate"] = positive.gate.mean().item<double>();
       (*measures)["negative_gate"] = negative.gate.mean().item<double>();

@@ -19,8 +19,8 @@ torch::Tensor normalise(const torch::Tensor& x, Path path) {
   return centred / spread + 1;
 }
 
-Time2Vec::Time2Vec(std::int64_t hidden, std::int64_t width, double shortest)
-    : out_(register_module("out", torch::nn::Linear(hidden, width))) {
+Time2Vec::Time2Vec(std::int64_t hidden, std::int64_t width, double shortest, Path path)
+    : path_(path), out_(register_module("out", torch::nn::Linear(hidden, width))) {
   const double turns = std::max(1 / shortest, 1.0);
   const torch::TensorOptions in_double(torch::kFloat64);
   torch::Tensor frequency =
@@ -31,26 +31,35 @@ Time2Vec::Time2Vec(std::int64_t hidden, std::int64_t width, double shortest)
   phase_ = register_parameter("phase", torch::zeros({hidden}, in_double));
 }
 
-torch::Tensor Time2Vec::forward(const torch::Tensor& t) {
-  const torch::Tensor angle = t.unsqueeze(-1) * frequency_ + phase_;  // [n,hidden]
-  const torch::Tensor encoded =
-      torch::cat({angle.narrow(1, 0, 1), angle.narrow(1, 1, angle.size(1) - 1).sin()}, 1);
-  return out_(encoded.to(out_->weight.scalar_type()));
+torch::Tensor Time2Vec::encode(const torch::Tensor& t) const {
+  if (has_kernels(path_, out_->weight)) return sines(t, frequency_, phase_);
+  const torch::Tensor angle = t.unsqueeze(-1) * frequency_ + phase_;
+  return torch::cat({angle.narrow(1, 0, 1), angle.narrow(1, 1, angle.size(1) - 1).sin()}, 1)
+      .to(out_->weight.scalar_type());
 }
 
-Gate::Gate(std::int64_t width)
-    : context_(register_module(
+torch::Tensor Time2Vec::forward(const torch::Tensor& t) { return linear(encode(t), out_, path_); }
+
+torch::Tensor Time2Vec::sum(const torch::Tensor& a, const torch::Tensor& b) {
+  return linear(encode(a) + encode(b), out_->weight, 2 * out_->bias, path_);
+}
+
+Gate::Gate(std::int64_t width, Path path)
+    : path_(path),
+      context_(register_module(
           "context", torch::nn::Linear(torch::nn::LinearOptions(width, width).bias(false)))),
       own_(register_module("own", torch::nn::Linear(width, width))) {}
 
 Factors::Factors(const Options& options)
     : options_(options),
-      positive_gate_(register_module("positive_gate", std::make_shared<Gate>(options.width))),
-      negative_gate_(register_module("negative_gate", std::make_shared<Gate>(options.width))) {
+      positive_gate_(
+          register_module("positive_gate", std::make_shared<Gate>(options.width, options.path))),
+      negative_gate_(
+          register_module("negative_gate", std::make_shared<Gate>(options.width, options.path))) {
   if (!options.temporal) return;
-  time2vec_ = register_module(
-      "time2vec",
-      std::make_shared<Time2Vec>(options.time2vec_width, options.width, options.shortest_time));
+  time2vec_ =
+      register_module("time2vec", std::make_shared<Time2Vec>(options.time2vec_width, options.width,
+                                                             options.shortest_time, options.path));
 }
 
 Factor Factors::positive(const torch::Tensor& h_u, const torch::Tensor& h_v,
@@ -64,7 +73,7 @@ Factor Factors::positive(const torch::Tensor& h_u, const torch::Tensor& h_v,
 
 torch::Tensor Factors::recency(const torch::Tensor& met, const torch::Tensor& seen) {
   if (!time2vec_) return {};
-  return normalise(time2vec_->forward(met) + time2vec_->forward(seen), options_.path);
+  return normalise(time2vec_->sum(met, seen), options_.path);
 }
 
 Factor Factors::negative(const Factor& positive, const torch::Tensor& owner,

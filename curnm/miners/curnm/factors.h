@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include "curnm/nn/linear.h"
 #include "curnm/nn/path.h"
 
 // What drives an interaction, told apart from what does not: CurNM's equations about embeddings,
@@ -20,12 +21,18 @@ torch::Tensor normalise(const torch::Tensor& x, Path path = Path::kFast);
 /// double: float would lose the phase of the fast ones.
 class Time2Vec : public torch::nn::Module {
  public:
-  Time2Vec(std::int64_t hidden, std::int64_t width, double shortest);
+  Time2Vec(std::int64_t hidden, std::int64_t width, double shortest, Path path = Path::kFast);
 
   /// [n], double -> [n,D]
   torch::Tensor forward(const torch::Tensor& t);
+  /// forward(a) + forward(b), with one product.
+  torch::Tensor sum(const torch::Tensor& a, const torch::Tensor& b);
 
  private:
+  /// t2v. [n] -> [n,hidden]
+  torch::Tensor encode(const torch::Tensor& t) const;
+
+  Path path_;
   torch::Tensor frequency_;  // [hidden], double
   torch::Tensor phase_;      // [hidden], double
   torch::nn::Linear out_;
@@ -35,14 +42,15 @@ class Time2Vec : public torch::nn::Module {
 /// through. Two maps that are added, so that a context that many rows share is mapped once.
 class Gate : public torch::nn::Module {
  public:
-  explicit Gate(std::int64_t width);
+  explicit Gate(std::int64_t width, Path path = Path::kFast);
 
   /// The context's half, [n,D] -> [n,D].
-  torch::Tensor context(const torch::Tensor& context) { return context_(context); }
+  torch::Tensor context(const torch::Tensor& context) { return linear(context, context_, path_); }
   /// h's half, [n,D] -> [n,D].
-  torch::Tensor own(const torch::Tensor& h) { return own_(h); }
+  torch::Tensor own(const torch::Tensor& h) { return linear(h, own_, path_); }
 
  private:
+  Path path_;
   torch::nn::Linear context_;
   torch::nn::Linear own_;
 };

@@ -1,5 +1,7 @@
 #include "curnm/miners/curnm/objective.h"
 
+#include "curnm/nn/fused.h"
+
 namespace curnm {
 
 torch::Tensor closeness(const FactorLogits& logits, double beta) {
@@ -23,7 +25,8 @@ torch::Tensor contrastive_loss(const FactorLogits& logits, std::string_view kind
       .mean();
 }
 
-torch::Tensor squared_norm(const std::vector<torch::Tensor>& parameters) {
+torch::Tensor squared_norm(const std::vector<torch::Tensor>& parameters, Path path) {
+  if (has_kernels(path, parameters.front())) return squared_sum(parameters);
   torch::Tensor sum = torch::zeros({}, parameters.front().options().dtype(torch::kFloat32));
   for (const torch::Tensor& parameter : parameters) {
     sum = sum + parameter.square().sum().to(torch::kFloat32);

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "curnm/nn/path.h"
+
 // CurNM's equations about scores, numbered as in the paper.
 
 namespace curnm {
@@ -26,7 +28,7 @@ torch::Tensor closeness(const FactorLogits& logits, double beta);
 torch::Tensor contrastive_loss(const FactorLogits& logits, std::string_view kind);
 
 /// The sum of all squared parameters.
-torch::Tensor squared_norm(const std::vector<torch::Tensor>& parameters);
+torch::Tensor squared_norm(const std::vector<torch::Tensor>& parameters, Path path = Path::kFast);
 
 /// Eq. (14): L_pos + delta L_rand + (1 - delta) L_sel + lambda L_con + mu |Theta|^2.
 struct LossParts {

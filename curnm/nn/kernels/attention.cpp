@@ -34,16 +34,17 @@ CURNM_INLINE Slot slot_of(const AttentionInput& in, std::int64_t slot) {
 }
 
 CURNM_KERNEL void attend_root(const AttentionInput& in, const AttentionOutput& out,
-                              std::int64_t r) {
+                              std::int64_t a) {
+  const std::int64_t r = in.roots[index(a)];
   const std::int64_t head_width = in.width / in.heads;
   const float scale = 1 / std::sqrt(static_cast<float>(head_width));
   const std::int64_t query = in.queries[index(r)];
   const std::int64_t count = in.counts[index(r)];
-  float* weights = out.weights + r * in.neighbors * in.heads;  // [K,H]
-  clear(out.values + r * in.width, in.width);
-  clear(out.times + r * in.heads * in.time_width, in.heads * in.time_width);
+  float* weights = out.weights + a * in.neighbors * in.heads;  // [K,H]
+  clear(out.values + a * in.width, in.width);
+  clear(out.times + a * in.heads * in.time_width, in.heads * in.time_width);
   if (in.edge_width > 0) {
-    clear(out.edges + r * in.heads * in.edge_width, in.heads * in.edge_width);
+    clear(out.edges + a * in.heads * in.edge_width, in.heads * in.edge_width);
   }
   clear(weights, in.neighbors * in.heads);
   for (std::int64_t h = 0; h < in.heads; ++h) {
@@ -65,9 +66,9 @@ CURNM_KERNEL void attend_root(const AttentionInput& in, const AttentionOutput& o
       weight = std::exp(weight - largest);
       sum += weight;
     }
-    float* values = out.values + r * in.width + h * head_width;
-    float* times = out.times + (r * in.heads + h) * in.time_width;
-    float* edges = out.edges + (r * in.heads + h) * in.edge_width;
+    float* values = out.values + a * in.width + h * head_width;
+    float* times = out.times + (a * in.heads + h) * in.time_width;
+    float* edges = out.edges + (a * in.heads + h) * in.edge_width;
     for (std::int64_t j = 0; j < count; ++j) {
       const std::int64_t at = j * in.heads + h;
       weights[at] /= sum;
@@ -82,7 +83,7 @@ CURNM_KERNEL void attend_root(const AttentionInput& in, const AttentionOutput& o
   }
 }
 
-/// What the passes over queries and over neighbours share: per active root and slot the gradient of
+/// What the passes over queries and over neighbours share: per root and slot the gradient of
 /// the score and the weight after dropout. [A,K,H] each
 struct SlotGradients {
   std::vector<float> scores;
@@ -93,10 +94,10 @@ CURNM_KERNEL void score_gradients(const AttentionInput& in, const AttentionIncom
                                   std::int64_t a, SlotGradients& out) {
   const std::int64_t head_width = in.width / in.heads;
   const float scale = 1 / std::sqrt(static_cast<float>(head_width));
-  const std::int64_t r = incoming.active[index(a)];
+  const std::int64_t r = in.roots[index(a)];
   const std::int64_t count = in.counts[index(r)];
   const std::int64_t slots = in.neighbors * in.heads;
-  const float* weights = incoming.weights + r * slots;
+  const float* weights = incoming.weights + incoming.computed[index(a)] * slots;
   const float* mask = in.mask == nullptr ? nullptr : in.mask + r * slots;
   float* scores = out.scores.data() + a * slots;
   float* kept = out.kept.data() + a * slots;
@@ -122,9 +123,9 @@ CURNM_KERNEL void score_gradients(const AttentionInput& in, const AttentionIncom
   }
 }
 
-CURNM_KERNEL void query_gradient(const AttentionInput& in, const AttentionIncoming& incoming,
-                                 std::span<const std::int32_t> members, const SlotGradients& slots,
-                                 std::int64_t query, const AttentionGradient& out) {
+CURNM_KERNEL void query_gradient(const AttentionInput& in, std::span<const std::int32_t> members,
+                                 const SlotGradients& slots, std::int64_t query,
+                                 const AttentionGradient& out) {
   const std::int64_t head_width = in.width / in.heads;
   float* q = out.q + query * in.width;
   float* qt = out.qt + query * in.heads * in.time_width;
@@ -133,7 +134,7 @@ CURNM_KERNEL void query_gradient(const AttentionInput& in, const AttentionIncomi
   clear(qt, in.heads * in.time_width);
   if (in.edge_width > 0) clear(qe, in.heads * in.edge_width);
   for (std::int32_t a : members) {
-    const std::int64_t r = incoming.active[index(a)];
+    const std::int64_t r = in.roots[index(a)];
     const float* scores = slots.scores.data() + a * in.neighbors * in.heads;
     for (std::int64_t j = 0; j < in.counts[index(r)]; ++j) {
       const Slot slot = slot_of(in, r * in.neighbors + j);
@@ -155,7 +156,7 @@ CURNM_KERNEL void neighbor_gradient(const AttentionInput& in, const AttentionInc
   for (std::int32_t member : members) {
     const std::int64_t a = member / in.neighbors;
     const std::int64_t j = member % in.neighbors;
-    const std::int64_t r = incoming.active[index(a)];
+    const std::int64_t r = in.roots[index(a)];
     const float* q = in.q + in.queries[index(r)] * in.width;
     const float* values = incoming.values + a * in.width;
     for (std::int64_t h = 0; h < in.heads; ++h) {
@@ -167,14 +168,13 @@ CURNM_KERNEL void neighbor_gradient(const AttentionInput& in, const AttentionInc
   }
 }
 
-/// The used slots of the active roots by the row of their neighbour: member a·K + j.
-RowGroups slots_by_row(const AttentionInput& in, std::span<const std::int64_t> active,
-                       std::int64_t num_rows) {
+/// The used slots of the roots by the row of their neighbour: member a·K + j.
+RowGroups slots_by_row(const AttentionInput& in, std::int64_t num_rows) {
   // Slots that are not used refer to one row more, which no one reads.
-  std::vector<std::int64_t> rows(active.size() * index(in.neighbors), num_rows);
-  for (std::size_t a = 0; a < active.size(); ++a) {
-    const std::int64_t* first = in.rows.data() + active[a] * in.neighbors;
-    std::copy_n(first, in.counts[index(active[a])], rows.data() + a * index(in.neighbors));
+  std::vector<std::int64_t> rows(in.roots.size() * index(in.neighbors), num_rows);
+  for (std::size_t a = 0; a < in.roots.size(); ++a) {
+    const std::int64_t* first = in.rows.data() + in.roots[a] * in.neighbors;
+    std::copy_n(first, in.counts[index(in.roots[a])], rows.data() + a * index(in.neighbors));
   }
   return RowGroups::of(rows, num_rows + 1);
 }
@@ -182,14 +182,14 @@ RowGroups slots_by_row(const AttentionInput& in, std::span<const std::int64_t> a
 }  // namespace
 
 void attend(const AttentionInput& in, const AttentionOutput& out) {
-  parallel_for(in.roots(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t r = begin; r < end; ++r) attend_root(in, out, r);
+  parallel_for(std::ssize(in.roots), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t a = begin; a < end; ++a) attend_root(in, out, a);
   });
 }
 
 void attend_backward(const AttentionInput& in, const AttentionIncoming& incoming,
                      const AttentionGradient& out) {
-  const auto active = static_cast<std::int64_t>(incoming.active.size());
+  const std::int64_t active = std::ssize(in.roots);
   SlotGradients slots;
   slots.scores.resize(index(active * in.neighbors * in.heads));
   slots.kept.resize(slots.scores.size());
@@ -198,16 +198,16 @@ void attend_backward(const AttentionInput& in, const AttentionIncoming& incoming
   });
   std::vector<std::int64_t> queries;
   queries.reserve(index(active));
-  for (std::int64_t r : incoming.active) queries.push_back(in.queries[index(r)]);
+  for (std::int64_t r : in.roots) queries.push_back(in.queries[index(r)]);
   const RowGroups by_query = RowGroups::of(queries, out.num_queries);
-  const RowGroups by_row = slots_by_row(in, incoming.active, out.num_rows);
-  parallel_for(out.num_queries, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  const RowGroups by_row = slots_by_row(in, out.num_rows);
+  parallel_groups(by_query, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t query = begin; query < end; ++query) {
-      query_gradient(in, incoming, by_query.of_target(query), slots, query, out);
+      query_gradient(in, by_query.of_target(query), slots, query, out);
     }
   });
-  parallel_for(out.num_rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
+  parallel_groups(by_row, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < std::min(end, out.num_rows); ++row) {
       neighbor_gradient(in, incoming, by_row.of_target(row), slots, out.kv + row * 2 * in.width);
     }
   });

@@ -10,7 +10,7 @@
 namespace curnm::kernels {
 
 /// Whom each root attends to, and what is known of the events. A root has the first `counts[r]` of
-/// its K slots.
+/// its K slots. Roots outside `roots` are not computed.
 struct AttentionInput {
   std::int64_t heads = 1;       // H
   std::int64_t neighbors = 1;   // K
@@ -18,6 +18,7 @@ struct AttentionInput {
   std::int64_t time_width = 0;  // T; 0 without times
   std::int64_t edge_width = 0;  // F; 0 without features
 
+  std::span<const std::int64_t> roots;     // [A]: those to compute
   std::span<const std::int64_t> queries;   // [R]: rows of q, qt and qe
   std::span<const std::int32_t> counts;    // [R]
   std::span<const std::int64_t> rows;      // [R,K]: rows of kv
@@ -30,17 +31,15 @@ struct AttentionInput {
   const float* phi = nullptr;    // [R,K,T]: encoded times
   const float* edges = nullptr;  // [.,F]
   const float* mask = nullptr;   // [R,K,H]: dropout of the weights; null without
-
-  std::int64_t roots() const { return static_cast<std::int64_t>(counts.size()); }
 };
 
 /// Per root and head: softmax weights of the slots, and the sums of values, encoded times and
 /// features under them (after dropout).
 struct AttentionOutput {
-  float* weights = nullptr;  // [R,K,H], before dropout; 0 in empty slots
-  float* values = nullptr;   // [R,D]
-  float* times = nullptr;    // [R,H,T]
-  float* edges = nullptr;    // [R,H,F]
+  float* weights = nullptr;  // [A,K,H], before dropout; 0 in empty slots
+  float* values = nullptr;   // [A,D]
+  float* times = nullptr;    // [A,H,T]
+  float* edges = nullptr;    // [A,H,F]
 };
 void attend(const AttentionInput& in, const AttentionOutput& out);
 
@@ -53,14 +52,14 @@ struct AttentionGradient {
   float* qe = nullptr;  // [num_queries,H,F]
   float* kv = nullptr;  // [num_rows,2D]
 };
-/// `active`: the roots that have a gradient, ascending; `incoming` has one row for each of them:
-/// gradients of values, times and edges. `weights` are those of the forward pass.
+/// Gradients of values, times and edges of `in.roots`, which may be fewer than on the way there:
+/// `computed` says which row of its weights belongs to each.
 struct AttentionIncoming {
-  std::span<const std::int64_t> active;  // [A]
-  const float* weights = nullptr;        // [R,K,H]
-  const float* values = nullptr;         // [A,D]
-  const float* times = nullptr;          // [A,H,T]
-  const float* edges = nullptr;          // [A,H,F]
+  std::span<const std::int64_t> computed;  // [A]
+  const float* weights = nullptr;          // [.,K,H]
+  const float* values = nullptr;           // [A,D]
+  const float* times = nullptr;            // [A,H,T]
+  const float* edges = nullptr;            // [A,H,F]
 };
 void attend_backward(const AttentionInput& in, const AttentionIncoming& incoming,
                      const AttentionGradient& out);

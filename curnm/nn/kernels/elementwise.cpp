@@ -1,10 +1,13 @@
 #include "curnm/nn/kernels/elementwise.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
 #include "curnm/base/parallel.h"
+#include "curnm/nn/kernels/rows.h"
 #include "curnm/nn/kernels/simd.h"
 
 namespace curnm::kernels {
@@ -16,6 +19,22 @@ constexpr std::int64_t kValues = 16'384;  // single values that are
 CURNM_KERNEL void cosines_of(double dt, const double* frequency, std::int64_t width, float* out) {
 #pragma omp simd
   for (std::int64_t j = 0; j < width; ++j) out[j] = cosine(dt * frequency[j]);
+}
+
+CURNM_KERNEL void sines_of(double t, const double* frequency, const double* phase,
+                           std::int64_t width, float* out, float* slope) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < width; ++j) {
+    const double angle = t * frequency[j] + phase[j];
+    out[j] = sine(angle);
+    slope[j] = cosine(angle);
+  }
+  out[0] = static_cast<float>(t * frequency[0] + phase[0]);
+  slope[0] = 1;
+}
+
+CURNM_KERNEL void dropout_of(Rng rng, double rate, float scale, float* mask, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) mask[i] = rng.uniform() < rate ? 0.0F : scale;
 }
 
 CURNM_KERNEL void gru_row(const float* in, const float* hidden, const float* h, std::int64_t width,
@@ -149,21 +168,75 @@ float* row(float* matrix, std::int64_t i, std::int64_t width) {
 
 }  // namespace
 
-void cosines(std::span<const double> dt, std::span<const double> frequency, float* out) {
-  const std::int64_t width = std::ssize(frequency);
+void cosines(std::span<const double> dt, std::span<const double> frequency, float* out,
+             std::int64_t stride) {
   parallel_for(std::ssize(dt), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      cosines_of(dt[static_cast<std::size_t>(i)], frequency.data(), width, out + i * width);
+      cosines_of(dt[static_cast<std::size_t>(i)], frequency.data(), std::ssize(frequency),
+                 out + i * stride);
     }
   });
+}
+
+void cosines(std::span<const double> dt, std::span<const std::int32_t> counts,
+             std::span<const double> frequency, float* out) {
+  const std::int64_t width = std::ssize(frequency);
+  const std::int64_t slots = counts.empty() ? 0 : std::ssize(dt) / std::ssize(counts);
+  parallel_for(std::ssize(counts), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const std::int64_t last = r * slots + counts[static_cast<std::size_t>(r)];
+      for (std::int64_t i = r * slots; i < last; ++i) {
+        cosines_of(dt[static_cast<std::size_t>(i)], frequency.data(), width, out + i * width);
+      }
+    }
+  });
+}
+
+void sines(std::span<const double> t, std::span<const double> frequency,
+           std::span<const double> phase, float* out, float* slope) {
+  const std::int64_t width = std::ssize(frequency);
+  parallel_for(std::ssize(t), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      sines_of(t[static_cast<std::size_t>(i)], frequency.data(), phase.data(), width,
+               out + i * width, slope + i * width);
+    }
+  });
+}
+
+void sines_backward(std::span<const double> t, const float* slope, const float* dout,
+                    std::span<double> dfrequency, std::span<double> dphase) {
+  const std::size_t width = dphase.size();
+  std::vector<double> sums(2 * kRowParts * width, 0);
+  parallel_parts(std::ssize(t), kRowParts, [&](int part, std::int64_t begin, std::int64_t end) {
+    double* sum = sums.data() + 2 * static_cast<std::size_t>(part) * width;
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      for (std::size_t j = 0; j < width; ++j) {
+        const double gradient = static_cast<double>(dout[i * width + j]) * slope[i * width + j];
+        sum[j] += gradient * t[i];
+        sum[width + j] += gradient;
+      }
+    }
+  });
+  std::fill(dfrequency.begin(), dfrequency.end(), 0.0);
+  std::fill(dphase.begin(), dphase.end(), 0.0);
+  for (std::size_t part = 0; part < kRowParts; ++part) {
+    for (std::size_t j = 0; j < width; ++j) {
+      dfrequency[j] += sums[2 * part * width + j];
+      dphase[j] += sums[(2 * part + 1) * width + j];
+    }
+  }
+}
+
+void dropout(Rng rng, double rate, float scale, std::span<float> mask) {
+  dropout_of(rng, rate, scale, mask.data(), std::ssize(mask));
 }
 
 void gru(const GruInput& input, float* gates, float* out) {
   const std::int64_t width = input.width;
   parallel_for(input.rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      gru_row(row(input.in, i, 3 * width), row(input.hidden, i, 3 * width), row(input.h, i, width),
-              width, row(gates, i, 3 * width), row(out, i, width));
+      gru_row(row(input.in, i, 3 * width), row(input.hidden, i, 3 * width),
+              row(input.h, i, input.h_stride), width, row(gates, i, 3 * width), row(out, i, width));
     }
   });
 }
@@ -173,7 +246,7 @@ void gru_backward(const GruInput& input, const float* gates, const float* dout, 
   const std::int64_t width = input.width;
   parallel_for(input.rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      gru_row_backward(row(input.hidden, i, 3 * width), row(input.h, i, width),
+      gru_row_backward(row(input.hidden, i, 3 * width), row(input.h, i, input.h_stride),
                        row(gates, i, 3 * width), row(dout, i, width), width, row(din, i, 3 * width),
                        row(dhidden, i, 3 * width));
     }

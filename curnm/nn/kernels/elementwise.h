@@ -3,10 +3,28 @@
 #include <cstdint>
 #include <span>
 
+#include "curnm/base/rng.h"
+
 namespace curnm::kernels {
 
-/// out[i,j] = cos(dt[i]·frequency[j]), [n,width].
-void cosines(std::span<const double> dt, std::span<const double> frequency, float* out);
+/// out[i,j] = cos(dt[i]·frequency[j]), [n,width]; rows of `out` begin `stride` apart.
+void cosines(std::span<const double> dt, std::span<const double> frequency, float* out,
+             std::int64_t stride);
+/// The same for K gaps per count, of which the first `counts[r]` are wanted: other rows of `out`
+/// are left alone.
+void cosines(std::span<const double> dt, std::span<const std::int32_t> counts,
+             std::span<const double> frequency, float* out);
+
+/// Angles t[i]·frequency[j] + phase[j]: the first column as it is, of the others the sine, and the
+/// derivative by the angle. [n,width] each
+void sines(std::span<const double> t, std::span<const double> frequency,
+           std::span<const double> phase, float* out, float* slope);
+/// Sums over i of g[i,j] = dout[i,j]·slope[i,j], and of g[i,j]·t[i].
+void sines_backward(std::span<const double> t, const float* slope, const float* dout,
+                    std::span<double> dfrequency, std::span<double> dphase);
+
+/// The mask of inverted dropout: 0 with probability `rate`, otherwise `scale`; the draws of `rng`.
+void dropout(Rng rng, double rate, float scale, std::span<float> mask);
 
 /// A GRU cell from its two linear maps, [n,3D] each in the order reset, update, new:
 ///   r = sigmoid(in_r + hidden_r), u = sigmoid(in_u + hidden_u), c = tanh(in_c + r·hidden_c),
@@ -17,6 +35,7 @@ struct GruInput {
   const float* in = nullptr;      // [n,3D]
   const float* hidden = nullptr;  // [n,3D]
   const float* h = nullptr;       // [n,D]
+  std::int64_t h_stride = 0;      // of its rows
 };
 /// `gates` [n,3D] keeps r, u and c for the way back.
 void gru(const GruInput& input, float* gates, float* out);

@@ -11,7 +11,6 @@ namespace curnm::kernels {
 namespace {
 
 constexpr std::int64_t kGrain = 128;
-constexpr int kParts = 16;  // of sums over all links, whatever the number of threads
 
 const float* source(const LinkInput& in, std::int64_t i) {
   return in.sources + in.source_of[static_cast<std::size_t>(i)] * in.width;
@@ -50,7 +49,7 @@ CURNM_KERNEL void add_weight(const float* s, const float* d, float g, std::int64
 void add_ends(const LinkInput& in, const float* dlogits, std::span<const std::int64_t> rows,
               std::int64_t targets, float* out) {
   const RowGroups groups = RowGroups::of(rows, targets);
-  parallel_for(targets, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_groups(groups, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t target = begin; target < end; ++target) {
       float* row = out + target * in.width;
       std::fill_n(row, in.width, 0.0F);
@@ -103,14 +102,6 @@ CURNM_KERNEL void add_source(const float* dpart, const float* dwhole, std::int64
   for (std::int64_t i = 0; i < width; ++i) out[i] += dpart[i] + 2 * dwhole[i];
 }
 
-/// Adds up the rows of a [kParts, width] matrix.
-void add_parts(const std::vector<float>& parts, std::size_t width, float* out) {
-  std::fill_n(out, width, 0.0F);
-  for (std::size_t part = 0; part < kParts; ++part) {
-    for (std::size_t i = 0; i < width; ++i) out[i] += parts[part * width + i];
-  }
-}
-
 }  // namespace
 
 void link_logits(const LinkInput& in, float bias, float* logits) {
@@ -130,14 +121,14 @@ void link_logits_backward(const LinkInput& in, const float* dlogits, const LinkG
   }
   if (out.weight == nullptr) return;
   const auto width = static_cast<std::size_t>(in.width);
-  std::vector<float> sums(kParts * width, 0);
-  parallel_parts(in.size(), kParts, [&](int part, std::int64_t begin, std::int64_t end) {
+  std::vector<float> sums(kRowParts * width, 0);
+  parallel_parts(in.size(), kRowParts, [&](int part, std::int64_t begin, std::int64_t end) {
     float* sum = sums.data() + static_cast<std::size_t>(part) * width;
     for (std::int64_t i = begin; i < end; ++i) {
       if (dlogits[i] != 0) add_weight(source(in, i), destination(in, i), dlogits[i], in.width, sum);
     }
   });
-  add_parts(sums, width, out.weight);
+  add_parts(sums, in.width, out.weight);
 }
 
 void split_logits(const SplitInput& in, float bias, float* of_parts, float* of_rests) {
@@ -157,9 +148,9 @@ void split_logits_backward(const SplitInput& in, const float* dparts, const floa
   const std::int64_t width = in.link.width;
   const auto row_size = static_cast<std::size_t>(width);
   std::vector<float> dwholes(static_cast<std::size_t>(in.link.size()) * row_size);
-  std::vector<float> dw(kParts * row_size, 0);
-  std::vector<float> dbias(kParts * row_size, 0);
-  parallel_parts(in.link.size(), kParts, [&](int part, std::int64_t begin, std::int64_t end) {
+  std::vector<float> dw(kRowParts * row_size, 0);
+  std::vector<float> dbias(kRowParts * row_size, 0);
+  parallel_parts(in.link.size(), kRowParts, [&](int part, std::int64_t begin, std::int64_t end) {
     const std::size_t at = static_cast<std::size_t>(part) * row_size;
     for (std::int64_t i = begin; i < end; ++i) {
       split_row_backward(source(in.link, i), destination(in.link, i), in.parts + i * width,
@@ -168,12 +159,12 @@ void split_logits_backward(const SplitInput& in, const float* dparts, const floa
                          dbias.data() + at);
     }
   });
-  add_parts(dw, row_size, out.link.weight);
-  add_parts(dbias, row_size, out.rest_bias);
+  add_parts(dw, width, out.link.weight);
+  add_parts(dbias, width, out.rest_bias);
   sum_groups(dwholes.data(), RowGroups::of(in.link.destination_of, in.link.num_destinations), width,
              out.link.destinations);
   const RowGroups by_source = RowGroups::of(in.link.source_of, in.link.num_sources);
-  parallel_for(in.link.num_sources, /*grain=*/8, [&](std::int64_t begin, std::int64_t end) {
+  parallel_groups(by_source, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t target = begin; target < end; ++target) {
       float* row = out.link.sources + target * width;
       std::fill_n(row, width, 0.0F);

@@ -5,19 +5,21 @@
 #include <vector>
 
 #include "curnm/base/parallel.h"
+#include "curnm/nn/kernels/rows.h"
 #include "curnm/nn/kernels/simd.h"
 
 namespace curnm::kernels {
 namespace {
 
 constexpr std::int64_t kGrain = 32;
-// Sums over rows are cut into this many parts whatever the number of threads, so that their order
-// is fixed.
-constexpr int kParts = 16;
+
+CURNM_INLINE const float* mask(const NormInput& in, std::int64_t row) {
+  return in.mask + in.order[static_cast<std::size_t>(row)] * in.width;
+}
 
 CURNM_INLINE float kept(const NormInput& in, std::int64_t row, std::int64_t d) {
-  const std::int64_t at = row * in.width + d;
-  const float x = in.mask == nullptr ? in.x[at] : in.x[at] * in.mask[at];
+  const float value = in.x[row * in.width + d];
+  const float x = in.mask == nullptr ? value : value * mask(in, row)[d];
   return x < 0 ? 0 : x;  // NaN stays NaN
 }
 
@@ -34,7 +36,7 @@ CURNM_KERNEL void norm_row(const NormInput& in, std::int64_t row, float* y, floa
     squares += centred * centred;
   }
   const float scale = 1 / std::sqrt(squares / static_cast<float>(in.width) + in.epsilon);
-  float* out = y + row * in.width;
+  float* out = y + in.order[static_cast<std::size_t>(row)] * in.width;
 #pragma omp simd
   for (std::int64_t d = 0; d < in.width; ++d) {
     out[d] = (kept(in, row, d) - mean) * scale * in.gamma[d] + in.beta[d];
@@ -61,8 +63,8 @@ CURNM_KERNEL void norm_row_backward(const NormInput& in, std::int64_t row, float
     const float value = kept(in, row, d);
     const float normed = (value - centre) * rate;
     const float gradient = rate * (dy[d] * in.gamma[d] - mean - normed * projection);
-    const float mask = in.mask == nullptr ? 1 : in.mask[row * in.width + d];
-    dx[d] = value > 0 ? gradient * mask : 0;
+    const float factor = in.mask == nullptr ? 1 : mask(in, row)[d];
+    dx[d] = value > 0 ? gradient * factor : 0;
     dgamma[d] += dy[d] * normed;
     dbeta[d] += dy[d];
   }
@@ -71,7 +73,7 @@ CURNM_KERNEL void norm_row_backward(const NormInput& in, std::int64_t row, float
 }  // namespace
 
 void relu_norm(const NormInput& in, float* y, float* centre, float* rate) {
-  parallel_for(in.rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(std::ssize(in.order), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) norm_row(in, row, y, centre, rate);
   });
 }
@@ -80,23 +82,19 @@ void relu_norm_backward(const NormInput& in, std::span<const std::int64_t> activ
                         const float* centre, const float* rate, const float* dy, float* dx,
                         float* dgamma, float* dbeta) {
   const auto width = static_cast<std::size_t>(in.width);
-  std::vector<float> sums(kParts * 2 * width, 0);
-  parallel_parts(std::ssize(active), kParts, [&](int part, std::int64_t begin, std::int64_t end) {
-    float* part_gamma = sums.data() + static_cast<std::size_t>(part) * 2 * width;
-    for (std::int64_t a = begin; a < end; ++a) {
-      const std::int64_t row = active[static_cast<std::size_t>(a)];
-      norm_row_backward(in, row, centre[row], rate[row], dy + a * in.width, dx + a * in.width,
-                        part_gamma, part_gamma + width);
-    }
-  });
-  std::fill_n(dgamma, width, 0.0F);
-  std::fill_n(dbeta, width, 0.0F);
-  for (std::size_t part = 0; part < kParts; ++part) {
-    for (std::size_t d = 0; d < width; ++d) {
-      dgamma[d] += sums[part * 2 * width + d];
-      dbeta[d] += sums[(part * 2 + 1) * width + d];
-    }
-  }
+  std::vector<float> gammas(kRowParts * width, 0);
+  std::vector<float> betas(kRowParts * width, 0);
+  parallel_parts(std::ssize(active), kRowParts,
+                 [&](int part, std::int64_t begin, std::int64_t end) {
+                   const std::size_t at = static_cast<std::size_t>(part) * width;
+                   for (std::int64_t a = begin; a < end; ++a) {
+                     const std::int64_t row = active[static_cast<std::size_t>(a)];
+                     norm_row_backward(in, row, centre[row], rate[row], dy + a * in.width,
+                                       dx + a * in.width, gammas.data() + at, betas.data() + at);
+                   }
+                 });
+  add_parts(gammas, in.width, dgamma);
+  add_parts(betas, in.width, dbeta);
 }
 
 }  // namespace curnm::kernels

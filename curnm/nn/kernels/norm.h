@@ -5,10 +5,11 @@
 
 namespace curnm::kernels {
 
-/// Per row: y = LayerNorm(ReLU(x·mask)), with scale gamma and shift beta.
+/// Per row: y = LayerNorm(ReLU(x·mask)), with scale gamma and shift beta. Row i of x is row
+/// order[i] of mask and y.
 struct NormInput {
-  std::int64_t rows = 0;
   std::int64_t width = 0;
+  std::span<const std::int64_t> order;
   const float* x = nullptr;      // [rows,width]
   const float* mask = nullptr;   // [rows,width]: dropout; null without
   const float* gamma = nullptr;  // [width]
@@ -18,8 +19,8 @@ struct NormInput {
 /// `rate` keeps 1/std of each row for the way back, `centre` the mean.
 void relu_norm(const NormInput& in, float* y, float* centre, float* rate);
 
-/// For the active rows: dx of each from dy, both [A,width], and the sums of dgamma and dbeta over
-/// them.
+/// For the active rows of x: dx of each from dy, both [A,width], and the sums of dgamma and dbeta
+/// over them.
 void relu_norm_backward(const NormInput& in, std::span<const std::int64_t> active,
                         const float* centre, const float* rate, const float* dy, float* dx,
                         float* dgamma, float* dbeta);

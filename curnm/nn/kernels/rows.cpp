@@ -3,7 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include "curnm/base/parallel.h"
 #include "curnm/nn/kernels/simd.h"
 
 namespace curnm::kernels {
@@ -11,14 +10,37 @@ namespace {
 
 constexpr std::int64_t kGrain = 64;  // rows that are worth a thread
 
-CURNM_KERNEL void sum_rows(const float* values, std::span<const std::int32_t> members,
-                           std::int64_t width, float* out) {
+CURNM_KERNEL void sum_members(const float* values, std::span<const std::int32_t> members,
+                              std::int64_t width, float* out) {
   std::memset(out, 0, static_cast<std::size_t>(width) * sizeof(float));
-  for (std::int32_t i : members) {
-    const float* row = values + i * width;
+  for (std::int32_t i : members) axpy(1, values + i * width, out, width);
+}
+
+CURNM_KERNEL void sum_range(const float* matrix, std::int64_t rows, std::int64_t width,
+                            std::int64_t stride, float* out) {
+  for (std::int64_t i = 0; i < rows; ++i) axpy(1, matrix + i * stride, out, width);
+}
+
+CURNM_KERNEL void add_row(const float* row, std::int64_t width, float* out) {
+  axpy(1, row, out, width);
+}
+
+CURNM_KERNEL void scale_row(const float* row, float factor, const float* weight, std::int64_t width,
+                            float* out) {
 #pragma omp simd
-    for (std::int64_t d = 0; d < width; ++d) out[d] += row[d];
-  }
+  for (std::int64_t d = 0; d < width; ++d) out[d] = row[d] * (1 + factor * weight[d]);
+}
+
+CURNM_KERNEL void add_scaled_row(const float* dout, float factor, const float* weight,
+                                 std::int64_t width, float* drow) {
+#pragma omp simd
+  for (std::int64_t d = 0; d < width; ++d) drow[d] += dout[d] * (1 + factor * weight[d]);
+}
+
+CURNM_KERNEL void add_products(float factor, const float* a, const float* b, std::int64_t width,
+                               float* out) {
+#pragma omp simd
+  for (std::int64_t d = 0; d < width; ++d) out[d] += factor * a[d] * b[d];
 }
 
 CURNM_KERNEL bool has_value(const float* row, std::int64_t width) {
@@ -45,22 +67,78 @@ RowGroups RowGroups::of(std::span<const std::int64_t> rows, std::int64_t targets
   return groups;
 }
 
-void gather(const float* table, std::span<const std::int64_t> rows, std::int64_t width,
-            float* out) {
+void gather(const float* table, std::span<const std::int64_t> rows, std::int64_t width, float* out,
+            std::int64_t stride) {
   const std::size_t bytes = static_cast<std::size_t>(width) * sizeof(float);
   parallel_for(std::ssize(rows), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      std::memcpy(out + i * width, table + rows[static_cast<std::size_t>(i)] * width, bytes);
+      std::memcpy(out + i * stride, table + rows[static_cast<std::size_t>(i)] * width, bytes);
+    }
+  });
+}
+
+void gather_scaled(const ScaledInput& in, float* out) {
+  parallel_for(std::ssize(in.rows), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      scale_row(in.table + in.rows[static_cast<std::size_t>(i)] * in.width, in.factor[i], in.weight,
+                in.width, out + i * in.width);
+    }
+  });
+}
+
+void gather_scaled_backward(const ScaledInput& in, std::int64_t targets, const float* dout,
+                            float* dtable, float* dweight) {
+  const RowGroups groups = RowGroups::of(in.rows, targets);
+  parallel_groups(groups, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t target = begin; target < end; ++target) {
+      float* row = dtable + target * in.width;
+      std::fill_n(row, in.width, 0.0F);
+      for (std::int32_t i : groups.of_target(target)) {
+        add_scaled_row(dout + i * in.width, in.factor[i], in.weight, in.width, row);
+      }
+    }
+  });
+  std::vector<float> parts(static_cast<std::size_t>(kRowParts * in.width), 0);
+  parallel_parts(std::ssize(in.rows), kRowParts,
+                 [&](int part, std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     add_products(in.factor[i], dout + i * in.width,
+                                  in.table + in.rows[static_cast<std::size_t>(i)] * in.width,
+                                  in.width, parts.data() + part * in.width);
+                   }
+                 });
+  add_parts(parts, in.width, dweight);
+}
+
+void add_rows(const float* values, std::span<const std::int64_t> rows, std::int64_t width,
+              float* out) {
+  parallel_for(std::ssize(rows), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      add_row(values + i * width, width, out + rows[static_cast<std::size_t>(i)] * width);
     }
   });
 }
 
 void sum_groups(const float* values, const RowGroups& groups, std::int64_t width, float* out) {
-  parallel_for(groups.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_groups(groups, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
-      sum_rows(values, groups.of_target(t), width, out + t * width);
+      sum_members(values, groups.of_target(t), width, out + t * width);
     }
   });
+}
+
+void add_parts(std::span<const float> parts, std::int64_t width, float* out) {
+  std::fill_n(out, width, 0.0F);
+  sum_range(parts.data(), kRowParts, width, width, out);
+}
+
+void sum_rows(const float* matrix, std::int64_t rows, std::int64_t width, std::int64_t stride,
+              float* out) {
+  std::vector<float> parts(static_cast<std::size_t>(kRowParts * width), 0);
+  parallel_parts(rows, kRowParts, [&](int part, std::int64_t begin, std::int64_t end) {
+    sum_range(matrix + begin * stride, end - begin, width, stride, parts.data() + part * width);
+  });
+  add_parts(parts, width, out);
 }
 
 std::vector<std::int64_t> rows_with_values(const float* matrix, std::int64_t rows,
