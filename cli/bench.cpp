@@ -1,3 +1,5 @@
+#include "cli/bench.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -137,6 +139,11 @@ void run_sampler(const std::string& data, bool json) {
 
 }  // namespace
 
+void hold_pi(const CLI::App& command, CurnmOptions& options) {
+  if (command.count("--pi-strategy") == 0) options.pi_strategy = "constant";
+  if (options.pi == 0) options.pi = 1;
+}
+
 void add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Measure speed on this machine");
   command->require_subcommand(1);
@@ -152,6 +159,7 @@ void add_bench(CLI::App& app) {
   sampler->add_flag("--json", flags->json, "one JSON document");
   sampler->callback([flags] { run_sampler(flags->data, flags->json); });
   add_bench_step(*command);
+  add_bench_epoch(*command);
 }
 
 }  // namespace curnm::cli

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
+#include "cli/bench.h"
 #include "cli/gemm.h"
 #include "cli/options.h"
 #include "cli/print.h"
@@ -98,9 +98,7 @@ void run_step(StepFlags flags, const CLI::App& command) {
   if (!flags.compare.empty() && flags.compare != "plain") {
     throw UsageError(fmt::format("--compare {}: only 'plain' can be compared with", flags.compare));
   }
-  // Unless told otherwise, a share of the pool that stays: the step at that point of a curriculum.
-  if (command.count("--pi-strategy") == 0) flags.spec.miner.curnm.pi_strategy = "constant";
-  if (flags.spec.miner.curnm.pi == 0) flags.spec.miner.curnm.pi = 1;
+  hold_pi(command, flags.spec.miner.curnm);
   const LinkTask task(open_dataset(flags.spec.data), flags.spec.task);
   const double peak = gemm_gflops();
   const StepTimes fast = measure(task, flags.spec, flags.spec.train.path, flags.steps);

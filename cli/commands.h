@@ -12,7 +12,6 @@ void add_generate(CLI::App& app);
 void add_fetch(CLI::App& app);
 void add_stats(CLI::App& app);
 void add_bench(CLI::App& app);
-void add_bench_step(CLI::App& bench);
 void add_eval(CLI::App& app);
 void add_predict(CLI::App& app);
 void add_list(CLI::App& app);

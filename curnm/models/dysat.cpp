@@ -40,63 +40,86 @@ class Dysat final : public Model {
     second_ = register_module("second", std::make_shared<TemporalAttention>(layer));
   }
 
-  torch::Tensor embed(const Roots& roots, Timestamp now, const Rng& key) override {
-    DistinctRows asked(context_.num_nodes);
-    std::vector<std::int64_t> root_rows;
-    for (NodeId node : roots.nodes) root_rows.push_back(asked.row(node));
-
-    torch::Tensor hidden;  // none before the oldest snapshot
+  /// Two for each snapshot, oldest first: neighbours of the asked nodes, then those of the nodes
+  /// that are new among them.
+  std::vector<Neighbors> sample(const Roots& roots, Timestamp now, const Rng& key) const override {
+    const DistinctRows asked = distinct(roots.nodes);
+    std::vector<Neighbors> sampled;
     for (std::int64_t s = options_.snapshots - 1; s >= 0; --s) {
-      hidden = combine(
-          snapshot(asked, now, static_cast<int>(s), key.split(static_cast<std::uint64_t>(s))),
-          hidden);
+      const Window window = Window::snapshot(static_cast<int>(s), options_.snapshot_length);
+      const Rng of_snapshot = key.split(static_cast<std::uint64_t>(s));
+      DistinctRows rows = asked;
+      sampled.push_back(neighbors_of(rows.keys(), now, window, of_snapshot.split(0)));
+      number(sampled.back(), rows);
+      sampled.push_back(neighbors_of(rows.keys().subspan(static_cast<std::size_t>(asked.size())),
+                                     now, window, of_snapshot.split(1)));
     }
-    return select_rows(hidden, to_tensor(root_rows, context_.device), context_.path);
+    return sampled;
+  }
+
+  torch::Tensor embed_sampled(const Roots& roots, std::vector<Neighbors> sampled,
+                              const Rng& key) override {
+    const DistinctRows asked = distinct(roots.nodes);
+    torch::Tensor hidden;  // none before the oldest snapshot
+    for (std::size_t s = 0; s < sampled.size() / 2; ++s) {
+      hidden = combine(snapshot(asked, sampled[2 * s], sampled[2 * s + 1], key.split(s)), hidden);
+    }
+    std::vector<std::int64_t> rows;
+    DistinctRows again = asked;
+    for (NodeId node : roots.nodes) rows.push_back(again.row(node));
+    return select_rows(hidden, to_tensor(rows, context_.device), context_.path);
   }
 
  private:
-  /// K slots of neighbours for one node after the other.
-  struct Sampled {
-    std::vector<std::int64_t> neighbors;  // rows
-    std::vector<std::int32_t> counts;
-  };
-  /// Neighbours within the window of the nodes in rows `first` and later: numbered behind the last
-  /// row, their slots appended to `out`.
-  void sample(DistinctRows& rows, std::int64_t first, Timestamp now, const Window& window,
-              const Rng& key, Sampled& out) const {
-    const std::vector<NodeId> nodes(rows.keys().begin() + first, rows.keys().end());
+  DistinctRows distinct(std::span<const NodeId> nodes) const {
+    DistinctRows rows(context_.num_nodes);
+    for (NodeId node : nodes) rows.row(node);
+    return rows;
+  }
+
+  Neighbors neighbors_of(std::span<const std::int64_t> keys, Timestamp now, const Window& window,
+                         const Rng& key) const {
+    const std::vector<NodeId> nodes(keys.begin(), keys.end());
     const std::vector<Timestamp> times(nodes.size(), now);
     const NeighborSampler sampler(
         graph(), {.strategy = SamplingStrategy::kUniform, .neighbors = options_.neighbors});
-    const Neighbors found = std::move(sampler.sample({nodes, times}, key, window).front());
-    for (NodeId node : found.nodes) out.neighbors.push_back(node == kNoNode ? 0 : rows.row(node));
-    out.counts.insert(out.counts.end(), found.counts.begin(), found.counts.end());
+    return std::move(sampler.sample({nodes, times}, key, window).front());
   }
 
-  Neighborhood hood(const Sampled& sampled, std::int64_t rows) const {
-    Neighborhood hood{.neighbors = options_.neighbors, .num_roots = rows};
-    hood.roots.resize(static_cast<std::size_t>(rows));
+  /// The rows of neighbours; new nodes are numbered behind the last row.
+  static std::vector<std::int64_t> number(const Neighbors& found, DistinctRows& rows) {
+    std::vector<std::int64_t> numbers;
+    for (NodeId node : found.nodes) numbers.push_back(node == kNoNode ? 0 : rows.row(node));
+    return numbers;
+  }
+
+  Neighborhood hood(std::vector<std::int64_t> rows, std::vector<std::int32_t> counts) const {
+    Neighborhood hood{.neighbors = options_.neighbors,
+                      .num_roots = std::ssize(counts),
+                      .roots = std::vector<std::int64_t>(counts.size()),
+                      .counts = std::move(counts),
+                      .rows = std::move(rows)};
     std::iota(hood.roots.begin(), hood.roots.end(), 0);
-    hood.counts.assign(sampled.counts.begin(), sampled.counts.begin() + rows);
-    hood.rows.assign(sampled.neighbors.begin(),
-                     sampled.neighbors.begin() + rows * options_.neighbors);
     return hood;
   }
 
   /// Embeddings of the asked nodes in one snapshot: first-layer states of them and their
   /// neighbours, each once, then a second layer on top for the asked ones.
-  torch::Tensor snapshot(const DistinctRows& asked, Timestamp now, int index, const Rng& key) {
+  torch::Tensor snapshot(const DistinctRows& asked, const Neighbors& of_asked,
+                         const Neighbors& of_others, const Rng& key) {
     DistinctRows rows = asked;
-    Sampled sampled;
-    const Window window = Window::snapshot(index, options_.snapshot_length);
-    sample(rows, 0, now, window, key.split(0), sampled);
-    const std::int64_t inner = rows.size();  // asked nodes and their neighbours
-    sample(rows, asked.size(), now, window, key.split(1), sampled);
-
+    const std::vector<std::int64_t> asked_rows = number(of_asked, rows);
+    const std::vector<std::int64_t> other_rows = number(of_others, rows);
+    const auto both = [](auto first, const auto& second) {
+      first.insert(first.end(), second.begin(), second.end());
+      return first;
+    };
     const torch::Tensor states = linear(
         features_.index_select(0, to_tensor(rows.keys(), context_.device)), input_, context_.path);
-    const torch::Tensor first = first_->forward(states, hood(sampled, inner), key.split(2));
-    return second_->forward(first, hood(sampled, asked.size()), key.split(3));
+    const torch::Tensor first = first_->forward(
+        states, hood(both(asked_rows, other_rows), both(of_asked.counts, of_others.counts)),
+        key.split(2));
+    return second_->forward(first, hood(asked_rows, of_asked.counts), key.split(3));
   }
 
   /// The recurrence from one snapshot to the next newer one; an undefined state is 0.

@@ -22,7 +22,7 @@ class Jodie final : public MemoryModel {
         norm_(register_module(
             "norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({options.width})))) {}
 
-  torch::Tensor embed(const Roots& roots, Timestamp, const Rng& key) override {
+  torch::Tensor embed_sampled(const Roots& roots, std::vector<Neighbors>, const Rng& key) override {
     StateRows rows(context().num_nodes);
     std::vector<std::int64_t> root_rows;
     std::vector<float> waits;

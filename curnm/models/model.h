@@ -97,9 +97,19 @@ class Model : public torch::nn::Module {
   /// Where neighbours are found from now on. REQUIRES: outlives its use here.
   void look_at(const TemporalGraph& graph) { graph_ = &graph; }
 
-  /// Embeddings of the roots, [R,D]. `now` is the time of the batch's first event: what a batch may
-  /// share looks no further. The key decides neighbours and dropout.
-  virtual torch::Tensor embed(const Roots& roots, Timestamp now, const Rng& key) = 0;
+  /// The neighbours that embeddings of the roots are made of; those of the key where there is a
+  /// choice. `now` is the time of the batch's first event: what a batch may share looks no further.
+  /// Does not depend on what has been observed.
+  virtual std::vector<Neighbors> sample(const Roots&, Timestamp /*now*/, const Rng&) const {
+    return {};
+  }
+  /// Embeddings of the roots from a sample, [R,D]. The key decides dropout.
+  virtual torch::Tensor embed_sampled(const Roots& roots, std::vector<Neighbors> sampled,
+                                      const Rng& key) = 0;
+  /// Both steps.
+  torch::Tensor embed(const Roots& roots, Timestamp now, const Rng& key) {
+    return embed_sampled(roots, sample(roots, now, key), key);
+  }
 
   /// The positives of a batch, after they have been scored and learned from.
   virtual void observe(const EventBatch&) {}

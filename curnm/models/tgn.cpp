@@ -24,11 +24,14 @@ class Tgn final : public MemoryModel {
             .path = context.path}));
   }
 
-  torch::Tensor embed(const Roots& roots, Timestamp, const Rng& key) override {
-    const NeighborSampler sampler(graph(), {.neighbors = options().neighbors});
+  std::vector<Neighbors> sample(const Roots& roots, Timestamp, const Rng& key) const override {
+    return NeighborSampler(graph(), {.neighbors = options().neighbors}).sample(roots, key);
+  }
+
+  torch::Tensor embed_sampled(const Roots& roots, std::vector<Neighbors> sampled,
+                              const Rng& key) override {
     StateRows rows(context().num_nodes);
-    const Neighborhood hood =
-        neighborhood(roots, std::move(sampler.sample(roots, key).front()), rows);
+    const Neighborhood hood = neighborhood(roots, std::move(sampled.front()), rows);
     return attention_->forward(states(rows), hood, key);
   }
 

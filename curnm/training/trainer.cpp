@@ -179,8 +179,11 @@ bool Trainer::train_epoch(TrainObserver& observer) {
     const Candidates pool = miner_->propose(batch, key.split(0));
     clock.mark(Stage::kPropose);
     const BatchRoots roots(batch, pool);
-    const Embedded z(model_->embed(roots.roots(), batch.time.front(), key.split(1)), roots,
-                     path_of(options_));
+    std::vector<Neighbors> neighbors =
+        model_->sample(roots.roots(), batch.time.front(), key.split(1));
+    clock.mark(Stage::kSample);
+    const Embedded z(model_->embed_sampled(roots.roots(), std::move(neighbors), key.split(1)),
+                     roots, path_of(options_));
     clock.mark(Stage::kEmbed);
     const Mined mined = miner_->mine(batch, pool, z, *decoder_);
     clock.mark(Stage::kMine);

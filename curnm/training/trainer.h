@@ -68,9 +68,9 @@ struct TrainOptions {
 };
 
 /// The parts of a step, in their order, for the record of times.
-enum class Stage { kPropose, kEmbed, kMine, kBackward, kOptimise, kObserve, kValidate };
-inline constexpr std::array<std::string_view, 7> kStageNames = {
-    "propose", "embed", "mine", "backward", "optimise", "observe", "validate"};
+enum class Stage { kPropose, kSample, kEmbed, kMine, kBackward, kOptimise, kObserve, kValidate };
+inline constexpr std::array<std::string_view, 8> kStageNames = {
+    "propose", "sample", "embed", "mine", "backward", "optimise", "observe", "validate"};
 
 /// Named values, averaged over the batches that have them.
 class Averages {
