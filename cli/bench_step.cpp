@@ -2,6 +2,7 @@
 
 #include "cli/bench.h"
 #include "cli/gemm.h"
+#include "cli/miner_flags.h"
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/process.h"
@@ -91,9 +92,8 @@ ordered_json stages_json(const StepTimes& times) {
 
 void run_step(StepFlags flags, const CLI::App& command) {
   const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
-  const MinerEntry& miner = find_entry("miner", miners(), flags.spec.train.miner);
   refuse_unused<ModelOptions>(command, model.name, model.options);
-  refuse_unused<MinerOptions>(command, miner.name, miner.options());
+  check_miner_flags(command, flags.spec.train.miner);
   set_threads(flags.threads);
   if (!flags.compare.empty() && flags.compare != "plain") {
     throw UsageError(fmt::format("--compare {}: only 'plain' can be compared with", flags.compare));
@@ -150,7 +150,7 @@ void add_bench_step(CLI::App& bench) {
       ->required();
   add_fields(*command, flags->spec.train);
   add_fields(*command, flags->spec.model);
-  add_fields(*command, flags->spec.miner);
+  add_miner_flags(*command, flags->spec.miner);
   command->add_option("--compare", flags->compare, "plain: measure that path too");
   command->add_option("--steps", flags->steps, "steps to measure")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100000}))

@@ -24,6 +24,7 @@ void add_list(CLI::App& app) {
     print_table("models", models());
     print_table("models without learning", baselines());
     print_table("miners", miners());
+    print_table("presets of curnm", curnm_presets());
     print_table("protocols", protocols());
     print_table("formats", readers());
     print_table("synthetic presets", synthetic_presets());

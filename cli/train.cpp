@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/miner_flags.h"
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/process.h"
@@ -137,9 +138,8 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
   }
   if (flags.resume.empty()) {
     const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
-    const MinerEntry& miner = find_entry("miner", miners(), flags.spec.train.miner);
     refuse_unused<ModelOptions>(command, model.name, model.options);
-    return refuse_unused<MinerOptions>(command, miner.name, miner.options());
+    return check_miner_flags(command, flags.spec.train.miner);
   }
   constexpr std::array<std::string_view, 3> kOfTheSession = {"threads", "checkpoint-seconds",
                                                              "json"};
@@ -150,7 +150,11 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
   refuse(flags.spec.model);
   refuse(flags.spec.miner);
   refuse(flags.spec.task);
-  if (!flags.out.empty()) throw UsageError("--out has no effect on a run that is resumed");
+  for (const char* flag : {"--out", "--preset"}) {
+    if (command.count(flag) > 0) {
+      throw UsageError(fmt::format("{} has no effect on a run that is resumed", flag));
+    }
+  }
 }
 
 int run_train(const TrainFlags& flags) {
@@ -206,7 +210,7 @@ void add_train(CLI::App& app, int& exit_code) {
   command->add_option("--resume", flags->resume, "folder of a run to continue");
   add_fields(*command, flags->spec.train);
   add_fields(*command, flags->spec.model);
-  add_fields(*command, flags->spec.miner);
+  add_miner_flags(*command, flags->spec.miner);
   add_fields(*command, flags->spec.task);
   command->add_option("--threads", flags->threads, "0: all cores");
   command

@@ -33,7 +33,7 @@ struct CurnmOptions {
   std::string pi_strategy = "adaptive";
   double pi = 0;
   double pi_min = 0.1;
-  double shrink = 0.03;
+  double shrink = 0.05;
   std::string plateau = "raise";
   std::string curriculum_metric = "validation";
   // What is selected
@@ -173,5 +173,13 @@ struct CurnmOptions {
 /// The options with what was left open filled in for a training of that many epochs, E_0. Throws
 /// UsageError for values that are impossible together.
 CurnmOptions resolved(CurnmOptions options, std::int64_t epochs);
+
+struct CurnmPreset {
+  std::string_view name;
+  std::string_view summary;
+  CurnmOptions options;
+};
+/// The first is the default.
+std::span<const CurnmPreset> curnm_presets();
 
 }  // namespace curnm

@@ -156,12 +156,12 @@ TEST(CurriculumTest, TheFirstEpochStartsAtPi) {
   EXPECT_EQ(at_epoch(constant, 50, 100).pi, 0.5);
 }
 
-// The first metric is no progress, and pi is at its bound: 1, 1, 0.97, 0.94, ..., at least 0.1.
+// The first metric is no progress, and pi is at its bound: 1, 1, 0.95, 0.9, ..., at least 0.1.
 TEST(CurriculumTest, SteadyProgressWithTheDefaults) {
   EXPECT_EQ(at_epoch({}, 2, 400).pi, 1);
-  EXPECT_NEAR(at_epoch({}, 3, 400).pi, 0.97, 1e-12);
-  EXPECT_NEAR(at_epoch({}, 12, 400).pi, 0.70, 1e-12);
-  EXPECT_EQ(at_epoch({}, 60, 400).pi, 0.1);
+  EXPECT_NEAR(at_epoch({}, 3, 400).pi, 0.95, 1e-12);
+  EXPECT_NEAR(at_epoch({}, 12, 400).pi, 0.50, 1e-12);
+  EXPECT_EQ(at_epoch({}, 30, 400).pi, 0.1);
 }
 
 TEST(RandomWeightTest, LiteralValues) {

@@ -1,7 +1,10 @@
 #include "curnm/nn/fused.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/time.h>
 
+#include <atomic>
 #include <cmath>
 #include <numeric>
 
@@ -125,6 +128,30 @@ TEST(FusedTest, ProductsOfPartsAndTransposes) {
   EXPECT_TRUE(torch::equal(product(none, none.t()), torch::zeros({3, 3})));
   EXPECT_TRUE(
       torch::equal(affine(none, torch::empty({2, 0}), torch::ones({2})), torch::ones({3, 2})));
+}
+
+// Signals may come at any time: Ctrl-C, profilers, the runtime of a host program.
+TEST(FusedTest, ProductsSurviveSignals) {
+  static std::atomic<int> signals = 0;
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = [](int) { ++signals; };
+  action.sa_flags = SA_RESTART;
+  ASSERT_EQ(::sigaction(SIGPROF, &action, &before), 0);
+  itimerval every{.it_interval = {0, 1000}, .it_value = {0, 1000}};
+  ASSERT_EQ(::setitimer(ITIMER_PROF, &every, nullptr), 0);
+  const torch::Tensor a = numbers(1, {1500, 172});
+  const torch::Tensor b = numbers(2, {172, 172});
+  const torch::Tensor first = product(a, b);
+  bool same = true;
+  for (int i = 0; i < 20000 && (signals < 50 || i < 100); ++i) {
+    same = same && torch::equal(product(a, b), first);
+  }
+  every = {};
+  ::setitimer(ITIMER_PROF, &every, nullptr);
+  ::sigaction(SIGPROF, &before, nullptr);
+  EXPECT_GE(signals, 50);
+  EXPECT_TRUE(same);
 }
 
 TEST(FusedTest, Sines) {

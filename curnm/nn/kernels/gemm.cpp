@@ -1,6 +1,7 @@
 #include "curnm/nn/kernels/gemm.h"
 
 #include <oneapi/dnnl/dnnl.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +16,24 @@ constexpr double kSmall = 1e6;       // operations that are not worth a second t
 constexpr std::int64_t kBlock = 16;  // rows or columns that stay together
 
 std::atomic<double> flops = 0;
+
+/// While it lives, no signal handler runs on this thread. oneDNN's AVX-512 kernels, before 3.11,
+/// keep the address of a buffer in the stack pointer (its issue 4845): a handler would write its
+/// frame over the heap.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 /// The view from row `row` and column `column` on.
 MatrixView from(const MatrixView& view, std::int64_t row, std::int64_t column) {
@@ -42,6 +61,7 @@ void multiply_here(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixV
     for (std::int64_t i = 0; i < m && !adds; ++i) std::fill_n(c + i * c_stride, n, 0.0F);
     return;
   }
+  const SignalsHeld guard;
   const dnnl_status_t status =
       dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, /*alpha=*/1, a.data,
                  a.stride, b.data, b.stride, adds ? 1.0F : 0.0F, c, c_stride);
