@@ -195,6 +195,13 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train net --miner curnm --gamma-hist 1.5 --out r", 2, "gamma_hist must be between");
   expect("train net --miner curnm --alpha-epochs -1 --out r", 2, "E' must be between");
   expect("train net --miner curnm --ablate all --out r", 2, "disentangle");
+  expect("train net --preset ranking --out r", 2, "--preset has no effect on random");
+  expect("train net --miner curnm --preset rankin --out r", 2, "did you mean 'ranking'?");
+  expect("bench step --data net --steps 5000", 1, "too few for 5000");
+  expect("bench step --data net --compare fast", 2, "only 'plain'");
+  expect("bench epoch --data net --miners random,randon", 2, "did you mean 'random'?");
+  expect("bench epoch --data net --miners curnm --pools 4,5", 2, "M must be even");
+  expect("bench epoch --data net --model jodie --heads 4", 2, "--heads has no effect on jodie");
   expect("train --out r", 2, "either DATA or --resume");
   expect("train --resume nowhere", 1, "is not a run");
   expect("eval nowhere", 1, "is not a run");
@@ -207,8 +214,39 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("predict run --src nobody --time 5", 1, "node 'nobody' is not in the network");
   expect("train --resume run --epochs 5", 2, "--epochs has no effect on a run that is resumed");
   expect("train --resume run --out r", 2, "--out has no effect");
+  expect("train --resume run --preset paper", 2, "--preset has no effect");
   expect("eval run --hidden-share 0", 2, "--hidden-share has no effect on the test of a trained");
   expect("eval run --protocol tran", 2, "did you mean 'trans'?");
+}
+
+TEST_F(TrainCli, APresetIsWhatFlagsStartFrom) {
+  ASSERT_EQ(curnm(train("r", 1) + " --miner curnm --preset ranking --select batch").exit_code, 0);
+  const json miner = json::parse(read("r/options.json"))["miner"];
+  EXPECT_EQ(miner["contrast-gradient"], "gates") << "the preset's";
+  EXPECT_EQ(miner["select"], "batch") << "the flag's";
+}
+
+TEST_F(TrainCli, BenchesPrintTheAgreedKeys) {
+  const std::string small = " --data net --model jodie --width 16 --time-width 8 --batch 50 --json";
+  const CommandResult step = curnm("bench step --miner curnm --steps 3 --compare plain" + small);
+  ASSERT_EQ(step.exit_code, 0) << step.err;
+  const json of_step = json::parse(step.out);
+  for (const char* key :
+       {"ms_per_step", "plain_ms_per_step", "gemm_gflops", "step_gflop", "peak_fraction"}) {
+    EXPECT_GT(of_step[key].get<double>(), 0) << key;
+  }
+  for (const char* stage :
+       {"propose", "sample", "embed", "mine", "backward", "optimise", "observe"}) {
+    EXPECT_TRUE(of_step["stages"].contains(stage)) << stage;
+  }
+  const CommandResult epoch =
+      curnm("bench epoch --miners random,curnm --pools 2,4 --epochs 1" + small);
+  ASSERT_EQ(epoch.exit_code, 0) << epoch.err;
+  const json rows = json::parse(epoch.out)["miners"];
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0]["relative"], 1.0);
+  EXPECT_EQ(rows[2]["pool"], 4);
+  EXPECT_GT(rows[2]["seconds_per_epoch"].get<double>(), 0);
 }
 
 TEST_F(TrainCli, ListAndDoctorAnswer) {

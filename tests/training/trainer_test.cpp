@@ -10,6 +10,7 @@
 #include "curnm/evaluation/baselines.h"
 #include "curnm/training/run.h"
 #include "support/errors.h"
+#include "support/scoped_threads.h"
 #include "support/temporary_folder.h"
 
 namespace curnm {
@@ -232,7 +233,7 @@ TEST_P(EveryModel, BothPathsLearnTheSame) {
   TrainObserver nobody;
   std::map<std::string, double> ap;
   for (const char* path : {"fast", "plain"}) {
-    TrainOptions options = quick(GetParam(), 2);
+    TrainOptions options = quick(GetParam(), 5);
     options.path = path;
     options.miner = "curnm";
     options.learning_rate = 1e-4;
@@ -241,6 +242,28 @@ TEST_P(EveryModel, BothPathsLearnTheSame) {
     ap[path] = test_run(trainer)["test"]["trans"]["ap"];
   }
   EXPECT_NEAR(ap["fast"], ap["plain"], 1e-3);
+}
+
+// More threads than cores, a width that is no multiple of any vector, batches of a single event.
+TEST_P(EveryModel, ThreadsAndOddSizesChangeNothingButRounding) {
+  const LinkTask task(generate({.nodes = 40, .events = 300, .communities = 4}, "tiny"));
+  TrainObserver nobody;
+  std::map<int, double> ap;
+  for (const int threads : {1, 5}) {
+    const testing::ScopedThreads scope(threads);
+    TrainOptions options = quick(GetParam(), 1);
+    options.batch = 1;
+    options.miner = "curnm";
+    options.learning_rate = 1e-4;
+    ModelOptions odd = kSmall;
+    odd.width = 13;
+    odd.heads = 1;
+    odd.time_width = 7;
+    Trainer trainer(task, options, odd);
+    trainer.run(nobody);
+    ap[threads] = trainer.records().front().validation_ap;
+  }
+  EXPECT_NEAR(ap[1], ap[5], 1e-3);
 }
 
 TEST(CheckpointTest, DamageIsFound) {
