@@ -97,10 +97,13 @@ void run_epochs(EpochFlags flags, const CLI::App& command) {
   const double base = list.front().median();
   const auto events = static_cast<double>(task.train().size());
   if (flags.json) {
-    ordered_json result = {
-        {"data", task.dataset().name},     {"model", flags.spec.train.model},
-        {"batch", flags.spec.train.batch}, {"training_events", task.train().size()},
-        {"pi", flags.spec.miner.curnm.pi}, {"miners", ordered_json::array()}};
+    ordered_json result = {{"data", task.dataset().name},
+                           {"model", flags.spec.train.model},
+                           {"batch", flags.spec.train.batch},
+                           {"training_events", task.train().size()},
+                           {"pi_strategy", flags.spec.miner.curnm.pi_strategy},
+                           {"pi", flags.spec.miner.curnm.pi},
+                           {"miners", ordered_json::array()}};
     for (const Contender& contender : list) {
       ordered_json row = {{"miner", contender.setting.miner},
                           {"seconds_per_epoch", contender.median()},
@@ -113,9 +116,10 @@ void run_epochs(EpochFlags flags, const CLI::App& command) {
     fmt::print("{}\n", result.dump(2));
     return;
   }
-  fmt::print("{} on {}, {} training events in batches of {}, pi = {}; median of {} epochs\n",
+  fmt::print("{} on {}, {} training events in batches of {}, {} pi from {}; median of {} epochs\n",
              flags.spec.train.model, task.dataset().name, task.train().size(),
-             flags.spec.train.batch, flags.spec.miner.curnm.pi, flags.epochs);
+             flags.spec.train.batch, flags.spec.miner.curnm.pi_strategy, flags.spec.miner.curnm.pi,
+             flags.epochs);
   fmt::print("{:<16}{:>10}{:>12}{:>14}\n", "miner", "s/epoch", "ms/event",
              "x " + list.front().setting.name);
   for (const Contender& contender : list) {
@@ -147,7 +151,7 @@ void add_bench_epoch(CLI::App& bench) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
       ->capture_default_str();
   command->add_option("--seed", flags->spec.train.seed)->capture_default_str();
-  command->add_option("--pi", flags->spec.miner.curnm.pi, "share that curnm selects, constant")
+  command->add_option("--pi", flags->spec.miner.curnm.pi, "share that curnm selects (0: 1)")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--pi-strategy", flags->spec.miner.curnm.pi_strategy,
                       "let it follow the curriculum instead: adaptive or linear");

@@ -43,7 +43,8 @@ class Dysat final : public Model {
   /// Two for each snapshot, oldest first: neighbours of the asked nodes, then those of the nodes
   /// that are new among them.
   std::vector<Neighbors> sample(const Roots& roots, Timestamp now, const Rng& key) const override {
-    const DistinctRows asked = distinct(roots.nodes);
+    DistinctRows asked(context_.num_nodes);
+    for (NodeId node : roots.nodes) asked.row(node);
     std::vector<Neighbors> sampled;
     for (std::int64_t s = options_.snapshots - 1; s >= 0; --s) {
       const Window window = Window::snapshot(static_cast<int>(s), options_.snapshot_length);
@@ -59,24 +60,17 @@ class Dysat final : public Model {
 
   torch::Tensor embed_sampled(const Roots& roots, std::vector<Neighbors> sampled,
                               const Rng& key) override {
-    const DistinctRows asked = distinct(roots.nodes);
+    DistinctRows asked(context_.num_nodes);
+    std::vector<std::int64_t> rows;
+    for (NodeId node : roots.nodes) rows.push_back(asked.row(node));
     torch::Tensor hidden;  // none before the oldest snapshot
     for (std::size_t s = 0; s < sampled.size() / 2; ++s) {
       hidden = combine(snapshot(asked, sampled[2 * s], sampled[2 * s + 1], key.split(s)), hidden);
     }
-    std::vector<std::int64_t> rows;
-    DistinctRows again = asked;
-    for (NodeId node : roots.nodes) rows.push_back(again.row(node));
     return select_rows(hidden, to_tensor(rows, context_.device), context_.path);
   }
 
  private:
-  DistinctRows distinct(std::span<const NodeId> nodes) const {
-    DistinctRows rows(context_.num_nodes);
-    for (NodeId node : nodes) rows.row(node);
-    return rows;
-  }
-
   Neighbors neighbors_of(std::span<const std::int64_t> keys, Timestamp now, const Window& window,
                          const Rng& key) const {
     const std::vector<NodeId> nodes(keys.begin(), keys.end());

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <span>
 
+#include "curnm/nn/floats.h"
 #include "curnm/nn/kernels/elementwise.h"
 #include "curnm/nn/kernels/link.h"
 #include "curnm/nn/kernels/rows.h"
@@ -19,26 +20,12 @@ std::span<const std::int64_t> indices(const Tensor& rows) {
   return {rows.data_ptr<std::int64_t>(), static_cast<std::size_t>(rows.numel())};
 }
 
-// LibTorch does not pass undefined tensors to functions: what is absent is empty there.
-Tensor or_empty(const Tensor& tensor) {
-  return tensor.defined() ? tensor : torch::empty({0}, torch::kFloat32);
-}
-bool is_present(const Tensor& tensor) { return tensor.defined() && tensor.numel() > 0; }
-
-const float* read(const Tensor& tensor) {
-  return is_present(tensor) ? tensor.data_ptr<float>() : nullptr;
-}
-float* write(const Tensor& tensor) {
-  return is_present(tensor) ? tensor.data_ptr<float>() : nullptr;
-}
-Tensor like(const Tensor& tensor) { return torch::empty(tensor.sizes(), torch::kFloat32); }
-
 struct GatherRows : Function<GatherRows> {
   static Tensor forward(AutogradContext* context, const Tensor& table, const Tensor& rows) {
     context->save_for_backward({rows});
     context->saved_data["targets"] = table.size(0);
     Tensor out = torch::empty({rows.numel(), table.size(1)}, torch::kFloat32);
-    kernels::gather(read(table), indices(rows), table.size(1), write(out));
+    kernels::gather(data(table), indices(rows), table.size(1), data(out));
     return out;
   }
 
@@ -47,8 +34,8 @@ struct GatherRows : Function<GatherRows> {
     const Tensor gradient = incoming[0].contiguous();
     const std::int64_t targets = context->saved_data["targets"].toInt();
     Tensor sum = torch::empty({targets, gradient.size(1)}, torch::kFloat32);
-    kernels::sum_groups(read(gradient), kernels::RowGroups::of(indices(rows), targets),
-                        gradient.size(1), write(sum));
+    kernels::sum_groups(data(gradient), kernels::RowGroups::of(indices(rows), targets),
+                        gradient.size(1), data(sum));
     return {sum, Tensor()};
   }
 };
@@ -58,7 +45,7 @@ struct GatherScaled : Function<GatherScaled> {
                         const Tensor& factor, const Tensor& weight) {
     context->save_for_backward({table, rows, factor, weight});
     Tensor out = torch::empty({rows.numel(), table.size(1)}, torch::kFloat32);
-    kernels::gather_scaled(input(table, rows, factor, weight), write(out));
+    kernels::gather_scaled(input(table, rows, factor, weight), data(out));
     return out;
   }
 
@@ -68,7 +55,7 @@ struct GatherScaled : Function<GatherScaled> {
     Tensor table = like(saved[0]);
     Tensor weight = like(saved[3]);
     kernels::gather_scaled_backward(input(saved[0], saved[1], saved[2], saved[3]), saved[0].size(0),
-                                    read(gradient), write(table), write(weight));
+                                    data(gradient), data(table), data(weight));
     return {table, Tensor(), Tensor(), weight};
   }
 
@@ -77,9 +64,9 @@ struct GatherScaled : Function<GatherScaled> {
                                     const Tensor& weight) {
     return {.width = table.size(1),
             .rows = indices(rows),
-            .table = read(table),
-            .factor = read(factor),
-            .weight = read(weight)};
+            .table = data(table),
+            .factor = data(factor),
+            .weight = data(weight)};
   }
 };
 
@@ -91,9 +78,9 @@ kernels::LinkInput link_input(const Tensor& sources, const Tensor& source_of,
           .num_destinations = destinations.size(0),
           .source_of = indices(source_of),
           .destination_of = indices(destination_of),
-          .sources = read(sources),
-          .destinations = read(destinations),
-          .weight = read(weight)};
+          .sources = data(sources),
+          .destinations = data(destinations),
+          .weight = data(weight)};
 }
 
 struct LinkLogits : Function<LinkLogits> {
@@ -103,7 +90,7 @@ struct LinkLogits : Function<LinkLogits> {
     context->save_for_backward({sources, source_of, destinations, destination_of, weight});
     Tensor logits = torch::empty({source_of.numel()}, torch::kFloat32);
     kernels::link_logits(link_input(sources, source_of, destinations, destination_of, weight),
-                         bias.item<float>(), write(logits));
+                         bias.item<float>(), data(logits));
     return logits;
   }
 
@@ -117,8 +104,8 @@ struct LinkLogits : Function<LinkLogits> {
     const Tensor destinations = wanted(2, saved[2]);
     const Tensor weight = wanted(4, saved[4]);
     kernels::link_logits_backward(
-        link_input(saved[0], saved[1], saved[2], saved[3], saved[4]), read(gradient),
-        {.sources = write(sources), .destinations = write(destinations), .weight = write(weight)});
+        link_input(saved[0], saved[1], saved[2], saved[3], saved[4]), data(gradient),
+        {.sources = data(sources), .destinations = data(destinations), .weight = data(weight)});
     return {sources, Tensor(), destinations, Tensor(), weight, gradient.sum().view({1})};
   }
 };
@@ -132,9 +119,9 @@ struct SplitLink : Function<SplitLink> {
     Tensor of_parts = torch::empty({source_of.numel()}, torch::kFloat32);
     Tensor of_rests = torch::empty({source_of.numel()}, torch::kFloat32);
     kernels::split_logits({.link = link_input(sources, source_of, wholes, whole_of, weight),
-                           .parts = read(parts),
-                           .rest_bias = read(rest_bias)},
-                          bias.item<float>(), write(of_parts), write(of_rests));
+                           .parts = data(parts),
+                           .rest_bias = data(rest_bias)},
+                          bias.item<float>(), data(of_parts), data(of_rests));
     return {of_parts, of_rests};
   }
 
@@ -149,14 +136,12 @@ struct SplitLink : Function<SplitLink> {
     const Tensor rest_bias = like(saved[6]);
     kernels::split_logits_backward(
         {.link = link_input(saved[0], saved[1], saved[2], saved[3], saved[5]),
-         .parts = read(saved[4]),
-         .rest_bias = read(saved[6])},
-        read(dparts), read(drests),
-        {.link = {.sources = write(sources),
-                  .destinations = write(wholes),
-                  .weight = write(weight)},
-         .parts = write(parts),
-         .rest_bias = write(rest_bias)});
+         .parts = data(saved[4]),
+         .rest_bias = data(saved[6])},
+        data(dparts), data(drests),
+        {.link = {.sources = data(sources), .destinations = data(wholes), .weight = data(weight)},
+         .parts = data(parts),
+         .rest_bias = data(rest_bias)});
     return {sources,
             Tensor(),
             wholes,
@@ -174,7 +159,7 @@ struct Standardise : Function<Standardise> {
     context->saved_data["mean"] = mean;
     context->saved_data["std"] = std;
     Tensor y = like(x);
-    kernels::standardise(read(x), x.numel(), of(mean, std), write(y));
+    kernels::standardise(data(x), x.numel(), of(mean, std), data(y));
     return y;
   }
 
@@ -183,9 +168,9 @@ struct Standardise : Function<Standardise> {
     const Tensor gradient = incoming[0].contiguous();
     Tensor dx = like(x);
     kernels::standardise_backward(
-        read(x), x.numel(),
+        data(x), x.numel(),
         of(context->saved_data["mean"].toDouble(), context->saved_data["std"].toDouble()),
-        read(gradient), write(dx));
+        data(gradient), data(dx));
     return {dx, Tensor(), Tensor()};
   }
 
@@ -200,7 +185,7 @@ struct Sines : Function<Sines> {
                         const Tensor& phase) {
     Tensor out = torch::empty({t.numel(), phase.numel()}, torch::kFloat32);
     Tensor slope = like(out);
-    kernels::sines(doubles(t), doubles(frequency), doubles(phase), write(out), write(slope));
+    kernels::sines(doubles(t), doubles(frequency), doubles(phase), data(out), data(slope));
     context->save_for_backward({t, slope});
     return out;
   }
@@ -210,7 +195,7 @@ struct Sines : Function<Sines> {
     const Tensor gradient = incoming[0].contiguous();
     Tensor frequency = torch::empty({gradient.size(1)}, torch::kFloat64);
     Tensor phase = torch::empty({gradient.size(1)}, torch::kFloat64);
-    kernels::sines_backward(doubles(saved[0]), read(saved[1]), read(gradient), doubles(frequency),
+    kernels::sines_backward(doubles(saved[0]), data(saved[1]), data(gradient), doubles(frequency),
                             doubles(phase));
     return {Tensor(), frequency, phase};
   }
@@ -242,7 +227,7 @@ struct GruCell : Function<GruCell> {
                         const Tensor& h) {
     Tensor gates = like(in);
     Tensor out = torch::empty({h.size(0), h.size(1)}, torch::kFloat32);
-    kernels::gru(input(in, hidden, h), write(gates), write(out));
+    kernels::gru(input(in, hidden, h), data(gates), data(out));
     context->save_for_backward({hidden, h, gates});
     return out;
   }
@@ -252,8 +237,8 @@ struct GruCell : Function<GruCell> {
     const Tensor gradient = incoming[0].contiguous();
     Tensor in = like(saved[2]);
     Tensor hidden = like(saved[2]);
-    kernels::gru_backward(input(Tensor(), saved[0], saved[1]), read(saved[2]), read(gradient),
-                          write(in), write(hidden));
+    kernels::gru_backward(input(Tensor(), saved[0], saved[1]), data(saved[2]), data(gradient),
+                          data(in), data(hidden));
     return {in, hidden, Tensor()};
   }
 
@@ -261,9 +246,9 @@ struct GruCell : Function<GruCell> {
   static kernels::GruInput input(const Tensor& in, const Tensor& hidden, const Tensor& h) {
     return {.rows = h.size(0),
             .width = h.size(1),
-            .in = read(in),
-            .hidden = read(hidden),
-            .h = read(h),
+            .in = data(in),
+            .hidden = data(hidden),
+            .h = data(h),
             .h_stride = h.stride(0)};
   }
 };
@@ -274,7 +259,7 @@ struct Gated : Function<Gated> {
                                const Tensor& scale) {
     Tensor gate = like(h);
     Tensor out = like(h);
-    kernels::gated(input(of_context, owner, own, h, scale), write(gate), write(out));
+    kernels::gated(input(of_context, owner, own, h, scale), data(gate), data(out));
     context->save_for_backward({owner, h, scale, gate});
     context->saved_data["contexts"] = of_context.size(0);
     context->mark_non_differentiable({gate});
@@ -290,12 +275,12 @@ struct Gated : Function<Gated> {
     Tensor own = like(h);
     Tensor dh = context->needs_input_grad(3) ? like(h) : Tensor();
     Tensor dscale = is_present(scale) && context->needs_input_grad(4) ? like(h) : Tensor();
-    kernels::gated_backward(input(Tensor(), owner, Tensor(), h, scale), read(saved[3]),
-                            read(gradient), write(own), write(dh), write(dscale));
+    kernels::gated_backward(input(Tensor(), owner, Tensor(), h, scale), data(saved[3]),
+                            data(gradient), data(own), data(dh), data(dscale));
     const std::int64_t contexts = context->saved_data["contexts"].toInt();
     Tensor of_context = torch::empty({contexts, h.size(1)}, torch::kFloat32);
-    kernels::sum_groups(read(own), kernels::RowGroups::of(indices(owner), contexts), h.size(1),
-                        write(of_context));
+    kernels::sum_groups(data(own), kernels::RowGroups::of(indices(owner), contexts), h.size(1),
+                        data(of_context));
     return {of_context, Tensor(), own, dh, dscale};
   }
 
@@ -305,10 +290,10 @@ struct Gated : Function<Gated> {
     return {.rows = h.size(0),
             .width = h.size(1),
             .owner = indices(owner),
-            .context = read(context),
-            .own = read(own),
-            .h = read(h),
-            .scale = read(scale)};
+            .context = data(context),
+            .own = data(own),
+            .h = data(h),
+            .scale = data(scale)};
   }
 };
 
@@ -342,7 +327,7 @@ SplitLogits split_logits(const Tensor& sources, const Tensor& source_of, const T
 
 Tensor standardise(const Tensor& x) {
   const Tensor flat = x.contiguous();
-  const kernels::Moments of = kernels::moments(read(flat), flat.numel());
+  const kernels::Moments of = kernels::moments(data(flat), flat.numel());
   // Differences that are mere rounding must not be blown up, nor their gradients.
   if (!(of.std > 1e-6F * std::abs(of.mean)) && !std::isnan(of.std)) return torch::ones_like(x);
   return Standardise::apply(flat, of.mean, of.std);

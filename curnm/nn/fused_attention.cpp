@@ -4,6 +4,7 @@
 #include <span>
 
 #include "curnm/base/distinct_rows.h"
+#include "curnm/nn/floats.h"
 #include "curnm/nn/kernels/attention.h"
 #include "curnm/nn/kernels/norm.h"
 #include "curnm/nn/kernels/rows.h"
@@ -18,15 +19,6 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 using Plan = std::shared_ptr<const AttentionPlan>;
 
-// LibTorch does not pass undefined tensors to functions: what is absent is empty there.
-Tensor or_empty(const Tensor& tensor) {
-  return tensor.defined() ? tensor : torch::empty({0}, torch::kFloat32);
-}
-bool is_present(const Tensor& tensor) { return tensor.defined() && tensor.numel() > 0; }
-float* data(const Tensor& tensor) {
-  return is_present(tensor) ? tensor.data_ptr<float>() : nullptr;
-}
-Tensor like(const Tensor& tensor) { return torch::empty(tensor.sizes(), torch::kFloat32); }
 Tensor matrix(std::int64_t rows, std::int64_t width) {
   return torch::empty({rows, width}, torch::kFloat32);
 }

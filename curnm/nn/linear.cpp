@@ -1,6 +1,7 @@
 #include "curnm/nn/linear.h"
 
 #include "curnm/base/error.h"
+#include "curnm/nn/floats.h"
 #include "curnm/nn/kernels/gemm.h"
 #include "curnm/nn/kernels/rows.h"
 
@@ -60,8 +61,7 @@ Tensor product(const Tensor& a, const Tensor& b) {
 }
 
 void affine_into(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& out) {
-  const bool has_bias = bias.defined() && bias.numel() > 0;
-  multiply_from(x, weight.t(), {.row = has_bias ? bias.data_ptr<float>() : nullptr}, out);
+  multiply_from(x, weight.t(), {.row = data(bias)}, out);
 }
 
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -80,8 +80,7 @@ Tensor sum_of_rows(const Tensor& matrix) {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Path path) {
   if (!has_kernels(path, x)) return torch::linear(x, weight, bias);
-  // LibTorch does not pass undefined tensors to functions.
-  return Linear::apply(x, weight, bias.defined() ? bias : torch::empty({0}, torch::kFloat32));
+  return Linear::apply(x, weight, or_empty(bias));
 }
 
 Tensor linear(const Tensor& x, const torch::nn::Linear& map, Path path) {
