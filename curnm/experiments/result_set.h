@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+// What experiments leave behind, in memory: the store reads and writes it, tables and reports are
+// pure functions of it.
+
+namespace curnm {
+
+inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+
+enum class RunState { kWaiting, kRunning, kPaused, kDone, kFailed };
+
+/// A figure of the test: set "test" or "test_new", metric "ap", "auc", "ap_global", "auc_global" or
+/// "mrr" (whose protocol is empty).
+struct Score {
+  std::string set;
+  std::string protocol;
+  std::string metric;
+  double value = kNoValue;
+};
+
+/// The best rule without learning under a protocol, on the events of a set.
+struct BaselineScore {
+  std::string set;
+  std::string protocol;
+  std::string name;
+  double ap = kNoValue;
+};
+
+/// One epoch: the numbers of its line in metrics.jsonl by flat names (`mining.pi`, `losses.random`).
+struct EpochMetrics {
+  std::int64_t epoch = 0;
+  double validation_ap = kNoValue;
+  double seconds = kNoValue;
+  nlohmann::ordered_json metrics;  // {"mining.pi": 0.7, ...}
+};
+
+/// Where a run was made.
+struct Environment {
+  std::string cpu;
+  std::int64_t cores = 0;
+  std::int64_t threads = 0;
+  std::int64_t memory_bytes = 0;
+  std::string system;
+  std::string libraries;
+};
+
+struct RunResult {
+  std::int64_t id = 0;  // in the store
+  std::string network;
+  std::string model;
+  std::string miner;
+  std::int64_t seed = 0;
+  /// The flags that it was asked for beside the four above, sorted: {"epochs": "60"}.
+  nlohmann::json flags = nlohmann::json::object();
+  RunState state = RunState::kWaiting;
+  std::string reason;  // of a failure
+  std::string folder;
+  std::string version;
+  std::string data_digest;
+  nlohmann::ordered_json options;  // all of them, as in options.json: train, model, miner, task
+  Environment environment;
+  std::int64_t epochs = 0;
+  std::int64_t best_epoch = -1;
+  double seconds_per_epoch = kNoValue;
+  std::int64_t training_events = 0;  // 0: unknown
+  std::vector<Score> scores;
+  std::vector<BaselineScore> baselines;
+  std::vector<EpochMetrics> curve;
+};
+
+/// A place in the grid of an experiment, filled by a run; several may share one run.
+struct Cell {
+  std::string experiment;
+  std::string variant;  // "" where the grid has none
+  std::size_t run = 0;  // index into ResultSet::runs
+};
+
+struct ResultSet {
+  std::vector<RunResult> runs;
+  std::vector<Cell> cells;  // in the order of their experiments' files
+};
+
+/// The score of a run, or NaN.
+double find_score(const RunResult& run, std::string_view set, std::string_view protocol,
+                  std::string_view metric);
+
+}  // namespace curnm
