@@ -18,5 +18,9 @@ void add_list(CLI::App& app);
 void add_doctor(CLI::App& app);
 /// `exit_code` is set to 130 or 143 when a signal ended the training.
 void add_train(CLI::App& app, int& exit_code);
+/// The same; 1 where runs failed.
+void add_experiment(CLI::App& app, int& exit_code);
+void add_tune(CLI::App& app, int& exit_code);
+void add_results(CLI::App& app);
 
 }  // namespace curnm::cli

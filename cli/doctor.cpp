@@ -3,10 +3,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "cli/commands.h"
 #include "cli/gemm.h"
+#include "cli/machine.h"
 #include "cli/print.h"
 #include "cli/process.h"
 #include "curnm/base/parallel.h"
@@ -29,28 +29,19 @@ std::string loaded_blas() {
   return "unknown";
 }
 
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(info, line)) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
-
 void run_doctor() {
   set_threads(0);
   std::vector<std::string> warnings;
   const double gflops = gemm_gflops();
   const std::string blas = loaded_blas();
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  const Environment machine = this_machine();
   const bool avx2 = __builtin_cpu_supports("avx2") != 0;
   const bool avx512 = __builtin_cpu_supports("avx512f") != 0;
   fmt::print("curnm      {}\n", CURNM_VERSION);
   fmt::print("LibTorch   {}{}\n", TORCH_VERSION, torch::cuda::is_available() ? ", CUDA" : "");
   fmt::print("BLAS       {}\n", blas);
-  fmt::print("CPU        {}{}{}\n", cpu_name(), avx2 ? ", AVX2" : "", avx512 ? ", AVX-512" : "");
-  fmt::print("threads    {} of {} cores (core), {} (LibTorch)\n", num_threads(), cores,
+  fmt::print("CPU        {}{}{}\n", machine.cpu, avx2 ? ", AVX2" : "", avx512 ? ", AVX-512" : "");
+  fmt::print("threads    {} of {} cores (core), {} (LibTorch)\n", num_threads(), machine.cores,
              torch::get_num_threads());
   fmt::print("GEMM       {:.0f} GF/s, {:.0f} per thread\n", gflops,
              gflops / torch::get_num_threads());

@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/process.h"
-#include "cli/results.h"
+#include "cli/test_table.h"
 #include "curnm/base/names.h"
 #include "curnm/data/open.h"
 #include "curnm/evaluation/baselines.h"
@@ -103,7 +103,7 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
   } else {
     result = test_baseline(task, flags.model, request);
   }
-  result["best_baseline"] = best_baselines(task, request.protocols);
+  result["best_baseline"] = best_baselines(task, task.test(), request.protocols);
   if (flags.json) {
     fmt::print("{}\n", result.dump(2));
   } else {

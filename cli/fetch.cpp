@@ -1,4 +1,4 @@
-#include "curnm/data/fetch.h"
+#include "cli/fetch.h"
 
 #include <unistd.h>
 
@@ -17,15 +17,6 @@ struct FetchFlags {
   std::string cache;
   bool force = false;
 };
-
-/// $XDG_CACHE_HOME/curnm, or ~/.cache/curnm.
-std::string default_cache() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
-    return std::string(cache) + "/curnm";
-  }
-  const char* home = std::getenv("HOME");
-  return std::string(home == nullptr ? "." : home) + "/.cache/curnm";
-}
 
 /// A bar that is redrawn in place, at most ten times a second; nothing where no person is watching.
 class DownloadBar {
@@ -56,16 +47,28 @@ class DownloadBar {
 
 void run_fetch(const FetchFlags& flags) {
   const CatalogEntry& entry = find_network(flags.name);
-  FetchOptions options{.cache = flags.cache, .url = flags.url};
-  options.download.progress = DownloadBar();
-  const Dataset dataset = fetch_network(entry, options);
-  print_notes(dataset);
+  const Dataset dataset = fetch_with_bar(entry, {.cache = flags.cache, .url = flags.url});
   const std::string out = flags.out.empty() ? fmt::format("data/{}", entry.name) : flags.out;
   save_dataset(dataset, out, flags.force);
   print_saved(dataset, out);
 }
 
 }  // namespace
+
+std::string default_cache() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return std::string(cache) + "/curnm";
+  }
+  const char* home = std::getenv("HOME");
+  return std::string(home == nullptr ? "." : home) + "/.cache/curnm";
+}
+
+Dataset fetch_with_bar(const CatalogEntry& entry, FetchOptions options) {
+  options.download.progress = DownloadBar();
+  Dataset dataset = fetch_network(entry, options);
+  print_notes(dataset);
+  return dataset;
+}
 
 void add_fetch(CLI::App& app) {
   auto flags = std::make_shared<FetchFlags>();

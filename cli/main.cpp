@@ -54,6 +54,9 @@ int run(int argc, char** argv) {
   add_train(app, exit_code);
   add_eval(app);
   add_predict(app);
+  add_experiment(app, exit_code);
+  add_tune(app, exit_code);
+  add_results(app);
   add_bench(app);
   add_list(app);
   add_doctor(app);

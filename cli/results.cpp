@@ -1,30 +1,125 @@
-#include "cli/results.h"
+#include <cmath>
 
+#include "cli/commands.h"
 #include "cli/print.h"
+#include "curnm/base/names.h"
 #include "curnm/evaluation/negatives.h"
+#include "curnm/experiments/store.h"
 
 namespace curnm::cli {
+namespace {
 
-void print_results(const nlohmann::ordered_json& result) {
-  fmt::print("{:<20}{:>10}{:>10}{:>12}   {}\n", "test AP", "all", "global", "new nodes",
-             result.contains("best_baseline") ? "best without learning" : "");
-  for (const ProtocolEntry& entry : protocols()) {
-    const std::string name(entry.name);
-    if (!result["test"].contains(name)) continue;
-    const auto& all = result["test"][name];
-    const auto& fresh = result["test_new"];
-    fmt::print("{:<20}{:>10.4f}{:>10.4f}{:>12}", name, all["ap"].get<double>(),
-               all["ap_global"].get<double>(),
-               fresh.is_null() ? "-" : fmt::format("{:.4f}", fresh[name]["ap"].get<double>()));
-    if (result.contains("best_baseline")) {
-      const auto& best = result["best_baseline"][name];
-      fmt::print("   {:.4f} {}", best["ap"].get<double>(), best["name"].get<std::string>());
+using nlohmann::ordered_json;
+
+struct ResultsFlags {
+  std::string store;
+  ResultFilter filter = {.curves = false};
+  std::string state;
+  std::string protocol = "trans";
+  std::string metric = "ap";
+  std::string format = "table";
+};
+
+constexpr std::array<std::string_view, 3> kFormats = {"table", "csv", "json"};
+constexpr std::array<std::string_view, 4> kMetrics = {"ap", "auc", "ap_global", "auc_global"};
+
+template <class Names>
+void check_name(std::string_view kind, const std::string& name, const Names& known) {
+  if (std::ranges::find(known, name) == std::ranges::end(known)) unknown_name(kind, name, known);
+}
+
+/// Which experiments a run belongs to, with the variants it stands for there: "ablation (full)".
+std::string places(const ResultSet& results, std::size_t run) {
+  std::string text;
+  for (const Cell& cell : results.cells) {
+    if (cell.run != run) continue;
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", cell.experiment,
+                        cell.variant.empty() ? "" : fmt::format(" ({})", cell.variant));
+  }
+  return text;
+}
+
+std::string number(double value, int digits = 4) {
+  return std::isnan(value) ? "-" : fmt::format("{:.{}f}", value, digits);
+}
+
+void print_table(const ResultSet& results, const ResultsFlags& flags) {
+  fmt::print("{:>5}  {:<16}{:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>9}  {}\n", "run", "network", "model",
+             "miner", "seed", "state", flags.metric, "new nodes", "s/epoch", "experiment, reason");
+  for (std::size_t i = 0; i < results.runs.size(); ++i) {
+    const RunResult& run = results.runs[i];
+    fmt::print("{:>5}  {:<16}{:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>9}  {}{}\n", run.id, run.network,
+               run.model, run.miner, run.seed, state_name(run.state),
+               number(find_score(run, "test", flags.protocol, flags.metric)),
+               number(find_score(run, "test_new", flags.protocol, flags.metric)),
+               number(run.seconds_per_epoch, 2), places(results, i),
+               run.reason.empty() ? "" : "; " + run.reason);
+  }
+  if (results.runs.empty()) fmt::print(stderr, "no run is like that\n");
+}
+
+/// One document: every run with its options and scores.
+ordered_json to_json(const ResultSet& results) {
+  ordered_json all = ordered_json::array();
+  for (std::size_t i = 0; i < results.runs.size(); ++i) {
+    const RunResult& run = results.runs[i];
+    ordered_json scores = ordered_json::object();
+    for (const Score& score : run.scores) {
+      scores[score.set][score.protocol][score.metric] = score.value;
     }
-    fmt::print("\n");
+    all.push_back({{"run", run.id},
+                   {"experiments", places(results, i)},
+                   {"network", run.network},
+                   {"model", run.model},
+                   {"miner", run.miner},
+                   {"seed", run.seed},
+                   {"flags", run.flags},
+                   {"state", state_name(run.state)},
+                   {"reason", run.reason},
+                   {"folder", run.folder},
+                   {"epochs", run.epochs},
+                   {"best_epoch", run.best_epoch},
+                   {"seconds_per_epoch", run.seconds_per_epoch},
+                   {"data_digest", run.data_digest},
+                   {"version", run.version},
+                   {"environment", to_json(run.environment)},
+                   {"options", run.options},
+                   {"scores", scores}});
   }
-  if (result["test"].contains("mrr")) {
-    fmt::print("{:<20}{:>10.4f}\n", "MRR", result["test"]["mrr"].get<double>());
+  return all;
+}
+
+void run_results(ResultsFlags& flags) {
+  if (!flags.state.empty()) flags.filter.state = find_state(flags.state);
+  check_name("format", flags.format, kFormats);
+  check_name("metric", flags.metric, kMetrics);
+  check_name("protocol", flags.protocol, protocol_names());
+  const ResultSet results =
+      ResultStore(flags.store, ResultStore::Mode::kExisting).load(flags.filter);
+  if (flags.format == "json") {
+    fmt::print("{}\n", to_json(results).dump(2));
+  } else {
+    print_table(results, flags);
   }
+}
+
+}  // namespace
+
+void add_results(CLI::App& app) {
+  auto flags = std::make_shared<ResultsFlags>();
+  CLI::App* command = app.add_subcommand("results", "List the runs of a store");
+  command->add_option("store", flags->store, "file of the results")->required();
+  command->add_option("--experiment", flags->filter.experiments, "only of these experiments");
+  command->add_option("--network", flags->filter.networks, "only on these networks");
+  command->add_option("--model", flags->filter.models, "only of these models");
+  command->add_option("--miner", flags->filter.miners, "only with these miners");
+  command->add_option("--state", flags->state, "waiting, running, paused, done or failed");
+  command->add_option("--protocol", flags->protocol, "whose scores are shown")
+      ->capture_default_str();
+  command->add_option("--metric", flags->metric, "ap, auc, ap_global or auc_global")
+      ->capture_default_str();
+  command->add_option("--format", flags->format, "table, csv or json")->capture_default_str();
+  command->callback([flags] { run_results(*flags); });
 }
 
 }  // namespace curnm::cli

@@ -1,16 +1,18 @@
+#include "cli/train.h"
+
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
-#include <csignal>
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/machine.h"
 #include "cli/miner_flags.h"
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/process.h"
-#include "cli/results.h"
+#include "cli/signals.h"
+#include "cli/test_table.h"
 #include "curnm/base/files.h"
 #include "curnm/base/parallel.h"
 #include "curnm/data/open.h"
@@ -27,34 +29,24 @@ struct TrainFlags {
   std::string out;
   std::string resume;
   std::int64_t threads = 0;
+  std::int64_t until_epoch = 0;  // 0: to the end
   double checkpoint_seconds = 30;
   bool json = false;
-};
-
-std::atomic<int> received_signal = 0;
-extern "C" void remember_signal(int signal) { received_signal = signal; }
-
-/// While it lives, the first SIGINT or SIGTERM is remembered instead of ending the program; a
-/// second one ends it.
-class SignalWatch {
- public:
-  SignalWatch() {
-    struct sigaction action {};
-    action.sa_handler = remember_signal;
-    action.sa_flags = SA_RESETHAND;
-    ::sigaction(SIGINT, &action, nullptr);
-    ::sigaction(SIGTERM, &action, nullptr);
-  }
 };
 
 /// Progress on stderr (a bar where a person is watching, a line per epoch elsewhere), metrics and
 /// checkpoints in the run's folder.
 class RunObserver final : public TrainObserver {
  public:
-  RunObserver(const Trainer& trainer, fs::path folder, double checkpoint_seconds)
-      : trainer_(trainer), folder_(std::move(folder)), checkpoint_seconds_(checkpoint_seconds) {}
+  RunObserver(const Trainer& trainer, fs::path folder, const TrainFlags& flags)
+      : trainer_(trainer),
+        folder_(std::move(folder)),
+        checkpoint_seconds_(flags.checkpoint_seconds),
+        until_epoch_(flags.until_epoch) {}
 
-  bool stop_requested() override { return received_signal != 0; }
+  bool stop_requested() override { return received_signal() != 0 || paused(); }
+  /// As many epochs as were asked for are over.
+  bool paused() const { return until_epoch_ > 0 && std::ssize(trainer_.records()) >= until_epoch_; }
 
   void on_batch(std::int64_t epoch, std::int64_t done, std::int64_t of) override {
     if (done == 1) {  // the clock starts with the second batch: there is no rate yet
@@ -94,6 +86,7 @@ class RunObserver final : public TrainObserver {
   const Trainer& trainer_;
   fs::path folder_;
   double checkpoint_seconds_;
+  std::int64_t until_epoch_;
   bool on_terminal_ = ::isatty(STDERR_FILENO) == 1;
   Stopwatch epoch_watch_;
   Stopwatch since_checkpoint_;
@@ -123,10 +116,15 @@ ordered_json finish(Trainer& trainer, const fs::path& folder) {
   double seconds = 0;
   for (const EpochRecord& record : trainer.records()) seconds += record.seconds;
   ordered_json result = test_run(trainer);
-  result["best_baseline"] = best_baselines(trainer.task());
+  const LinkTask& task = trainer.task();
+  result["best_baseline"] = best_baselines(task, task.test());
+  result["best_baseline_new"] =
+      task.new_test() == nullptr ? ordered_json() : best_baselines(task, *task.new_test());
   result["epochs"] = trainer.records().size();
   result["best_epoch"] = trainer.best_epoch();
   result["seconds_per_epoch"] = seconds / static_cast<double>(trainer.records().size());
+  result["training_events"] = task.train().size();
+  result["environment"] = to_json(this_machine());
   write_file_atomically(folder / "result.json", result.dump(2) + "\n");
   return result;
 }
@@ -141,8 +139,8 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
     refuse_unused<ModelOptions>(command, model.name, model.options);
     return check_miner_flags(command, flags.spec.train.miner);
   }
-  constexpr std::array<std::string_view, 3> kOfTheSession = {"threads", "checkpoint-seconds",
-                                                             "json"};
+  constexpr std::array<std::string_view, 4> kOfTheSession = {"threads", "until-epoch",
+                                                             "checkpoint-seconds", "json"};
   const auto refuse = [&]<class Options>(const Options&) {
     refuse_unused<Options>(command, "a run that is resumed", kOfTheSession);
   };
@@ -175,7 +173,7 @@ int run_train(const TrainFlags& flags) {
   }
   print_setup(spec, task, folder);
 
-  RunObserver observer(trainer, folder, flags.checkpoint_seconds);
+  RunObserver observer(trainer, folder, flags);
   TrainOutcome outcome = TrainOutcome::kInterrupted;
   try {
     outcome = trainer.run(observer);
@@ -186,7 +184,7 @@ int run_train(const TrainFlags& flags) {
   observer.save();
   if (outcome == TrainOutcome::kInterrupted) {
     fmt::print(stderr, "\nstopped; continue with: curnm train --resume {}\n", folder);
-    return 128 + received_signal;
+    return received_signal() == 0 ? 0 : 128 + received_signal();
   }
   const ordered_json result = finish(trainer, folder);
   if (flags.json) {
@@ -201,32 +199,78 @@ int run_train(const TrainFlags& flags) {
 
 }  // namespace
 
+namespace {
+
+void declare_flags(CLI::App& command, TrainFlags& flags) {
+  command.add_option("data", flags.spec.data,
+                     "imported folder, raw network, or synthetic[:preset]");
+  command.add_option("--out", flags.out, "folder of the run (default: runs/MODEL-MINER-DATA)");
+  command.add_option("--resume", flags.resume, "folder of a run to continue");
+  add_fields(command, flags.spec.train);
+  add_fields(command, flags.spec.model);
+  add_miner_flags(command, flags.spec.miner);
+  add_fields(command, flags.spec.task);
+  command.add_option("--threads", flags.threads, "0: all cores");
+  command.add_option("--until-epoch", flags.until_epoch,
+                     "pause after that many epochs, to be resumed later; 0: to the end");
+  command
+      .add_option("--checkpoint-seconds", flags.checkpoint_seconds,
+                  "least time between checkpoints")
+      ->capture_default_str();
+  command.add_flag("--json", flags.json, "the result as one JSON document");
+}
+
+}  // namespace
+
 void add_train(CLI::App& app, int& exit_code) {
   auto flags = std::make_shared<TrainFlags>();
   CLI::App* command = app.add_subcommand("train", "Train a model, and test it");
-  command->add_option("data", flags->spec.data,
-                      "imported folder, raw network, or synthetic[:preset]");
-  command->add_option("--out", flags->out, "folder of the run (default: runs/MODEL-MINER-DATA)");
-  command->add_option("--resume", flags->resume, "folder of a run to continue");
-  add_fields(*command, flags->spec.train);
-  add_fields(*command, flags->spec.model);
-  add_miner_flags(*command, flags->spec.miner);
-  add_fields(*command, flags->spec.task);
-  command->add_option("--threads", flags->threads, "0: all cores");
-  command
-      ->add_option("--checkpoint-seconds", flags->checkpoint_seconds,
-                   "least time between checkpoints")
-      ->capture_default_str();
-  command->add_flag("--json", flags->json, "the result as one JSON document");
+  declare_flags(*command, *flags);
   command->callback([flags, command, &exit_code] {
     check_flags(*flags, *command);
     if (flags->out.empty()) {
-      const std::string stem = fs::path(flags->spec.data).lexically_normal().filename().string();
       flags->out = fmt::format("runs/{}-{}-{}-{}", flags->spec.train.model, flags->spec.train.miner,
-                               stem, flags->spec.train.seed);
+                               last_name(flags->spec.data), flags->spec.train.seed);
     }
     exit_code = run_train(*flags);
   });
+}
+
+RunSpec checked_run(const Job& job) {
+  TrainFlags flags;
+  CLI::App command;
+  declare_flags(command, flags);
+  std::vector<std::string> words = {job.network, "--model=" + job.model, "--miner=" + job.miner,
+                                    fmt::format("--seed={}", job.seed)};
+  for (const auto& [name, value] : job.flags) words.push_back(fmt::format("--{}={}", name, value));
+  std::ranges::reverse(words);  // CLI11 takes them from the back
+  try {
+    command.parse(words);
+  } catch (const CLI::ParseError& error) {
+    fail("{}: {}", job.title(), error.what());
+  }
+  RunSpec& spec = flags.spec;
+  check_flags(flags, command);
+  check_ranges(spec.train);
+  check_ranges(spec.model);
+  check_ranges(spec.task);
+  spec.miner = resolved(spec.train.miner, spec.miner, spec.train.epochs);
+  return spec;
+}
+
+std::vector<std::string_view> flags_of_runs() {
+  std::vector<std::string_view> names = {"preset"};
+  const auto add = [&](const OptionNames& more) {
+    names.insert(names.end(), more.begin(), more.end());
+  };
+  add(option_names<TrainOptions>());
+  add(option_names<ModelOptions>());
+  add(option_names<MinerOptions>());
+  add(option_names<TaskOptions>());
+  std::erase_if(names, [](std::string_view name) {
+    return name == "model" || name == "miner" || name == "seed";
+  });
+  return names;
 }
 
 }  // namespace curnm::cli

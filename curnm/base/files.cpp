@@ -44,6 +44,10 @@ void sync_folder(const fs::path& folder) {
 
 }  // namespace
 
+std::string last_name(const fs::path& path) {
+  return path.has_filename() ? path.filename() : path.parent_path().filename();
+}
+
 std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path) {
   const Descriptor file(path, O_RDONLY);
   struct stat status {};

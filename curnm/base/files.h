@@ -25,6 +25,9 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
+/// The last name of a path, also where it ends in a separator: data/uci/ is uci.
+std::string last_name(const std::filesystem::path& path);
+
 /// Writes a whole file and forces it to the disk. Throws Error on any failure (a full disk too).
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);

@@ -23,6 +23,7 @@ enum class Stream : std::uint64_t {
   kEvaluationNeighbors = 12,
   kPositives = 13,
   kHardCache = 14,
+  kTuning = 15,
 };
 
 /// Counter-based generator: draw i of a key is a pure function of (key, i), and a key is a pure

@@ -32,7 +32,8 @@ struct BaselineScore {
   double ap = kNoValue;
 };
 
-/// One epoch: the numbers of its line in metrics.jsonl by flat names (`mining.pi`, `losses.random`).
+/// One epoch: the numbers of its line in metrics.jsonl by flat names (`mining.pi`,
+/// `losses.random`).
 struct EpochMetrics {
   std::int64_t epoch = 0;
   double validation_ap = kNoValue;
@@ -49,6 +50,8 @@ struct Environment {
   std::string system;
   std::string libraries;
 };
+nlohmann::ordered_json to_json(const Environment& environment);
+Environment environment_from_json(const nlohmann::ordered_json& json);
 
 struct RunResult {
   std::int64_t id = 0;  // in the store

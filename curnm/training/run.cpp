@@ -112,12 +112,13 @@ ordered_json test_baseline(const LinkTask& task, std::string_view name,
   return test_scorer(task, request, [&] { return make_baseline(name, task); });
 }
 
-ordered_json best_baselines(const LinkTask& task, std::span<const Protocol> asked) {
+ordered_json best_baselines(const LinkTask& task, const EvaluationSet& set,
+                            std::span<const Protocol> asked) {
   const std::int64_t batch_size = task.evaluation_batch();
   ordered_json best;
   for (const BaselineEntry& entry : baselines()) {
     const std::vector<ProtocolScores> scores =
-        score_protocols(*entry.make(task), task.test(), asked, batch_size);
+        score_protocols(*entry.make(task), set, asked, batch_size);
     const ordered_json all = protocol_metrics(scores, batch_size);
     for (const auto& [protocol, metrics] : all.items()) {
       const double ap = metrics["ap"];

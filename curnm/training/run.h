@@ -61,8 +61,9 @@ nlohmann::ordered_json test_run(Trainer& trainer, const TestRequest& request = {
 nlohmann::ordered_json test_baseline(const LinkTask& task, std::string_view name,
                                      const TestRequest& request = {});
 
-/// The best baseline of each protocol: {"random": {"name": ..., "ap": ...}, ...}.
-nlohmann::ordered_json best_baselines(const LinkTask& task,
+/// The best baseline of each protocol on the events of a set: {"random": {"name": ..., "ap": ...},
+/// ...}.
+nlohmann::ordered_json best_baselines(const LinkTask& task, const EvaluationSet& set,
                                       std::span<const Protocol> asked = all_protocols());
 
 }  // namespace curnm

@@ -236,5 +236,11 @@ TEST_F(AtomicFolderTest, EmptyNameIsAnError) {
   EXPECT_THROW(AtomicFolder("", /*replace=*/false), Error);
 }
 
+TEST(LastName, IgnoresASeparatorAtTheEnd) {
+  EXPECT_EQ(last_name("data/uci"), "uci");
+  EXPECT_EQ(last_name("data/uci/"), "uci");
+  EXPECT_EQ(last_name("synthetic:drift"), "synthetic:drift");
+}
+
 }  // namespace
 }  // namespace curnm

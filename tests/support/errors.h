@@ -34,4 +34,15 @@ template <class Expected = Error, class Body>
   return ::testing::AssertionFailure() << "no exception";
 }
 
+/// The message of the Error that body() throws; "" where it throws none.
+template <class Body>
+std::string error_of(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 }  // namespace curnm::testing

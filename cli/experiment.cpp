@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/grid.h"
+#include "cli/networks.h"
+#include "cli/signals.h"
+#include "cli/train.h"
+#include "curnm/experiments/estimate.h"
+
+namespace curnm::cli {
+namespace {
+
+struct ExperimentFlags {
+  std::string file;
+  GridFlags grid;
+  bool plan = false;
+};
+
+/// A grid as a person sees it: networks, models and variants down, miners across.
+class Plan {
+ public:
+  void add(const Job& job, RunState state) {
+    const std::string row = fmt::format("{:<18}{:<7}{}", job.network, job.model, job.variant);
+    remember(rows_, row);
+    remember(columns_, job.miner);
+    Count& count = counts_[{row, job.miner}];
+    ++count.all;
+    count.done += state == RunState::kDone;
+    count.failed += state == RunState::kFailed;
+  }
+
+  void print() const {
+    std::size_t width = 0;
+    for (const std::string& row : rows_) width = std::max(width, row.size());
+    fmt::print(stderr, "{:<{}}", "", width);
+    for (const std::string& column : columns_) fmt::print(stderr, "{:>10}", column);
+    fmt::print(stderr, "\n");
+    for (const std::string& row : rows_) {
+      fmt::print(stderr, "{:<{}}", row, width);
+      for (const std::string& column : columns_) fmt::print(stderr, "{:>10}", text(row, column));
+      fmt::print(stderr, "\n");
+    }
+  }
+
+ private:
+  struct Count {
+    int all = 0, done = 0, failed = 0;
+  };
+
+  static void remember(std::vector<std::string>& names, const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+
+  /// Done of all, and how many failed: "1/3", "1/3 2!".
+  std::string text(const std::string& row, const std::string& column) const {
+    const auto found = counts_.find({row, column});
+    if (found == counts_.end()) return "";
+    const Count& count = found->second;
+    return fmt::format("{}/{}{}", count.done, count.all,
+                       count.failed > 0 ? fmt::format(" {}!", count.failed) : "");
+  }
+
+  std::vector<std::string> rows_;
+  std::vector<std::string> columns_;
+  std::map<std::pair<std::string, std::string>, Count> counts_;
+};
+
+Vocabulary vocabulary() {
+  Vocabulary words{.models = {}, .miners = {}, .flags = flags_of_runs()};
+  for (const ModelEntry& entry : models()) words.models.push_back(entry.name);
+  for (const MinerEntry& entry : miners()) words.miners.push_back(entry.name);
+  return words;
+}
+
+std::map<std::string, NamedNetwork> find_networks(const Experiment& experiment,
+                                                  const ExperimentFlags& flags) {
+  std::map<std::string, NamedNetwork> networks;
+  for (const Job& job : experiment.jobs) {
+    if (networks.contains(job.network)) continue;
+    networks[job.network] =
+        find_named_network(job.network, flags.grid.data_folder, /*fetch=*/!flags.plan);
+    const std::string& missing = networks[job.network].missing;
+    if (!missing.empty()) fmt::print(stderr, "warning: {}\n", missing);
+  }
+  return networks;
+}
+
+bool over(RunState state) { return state == RunState::kDone || state == RunState::kFailed; }
+
+std::int64_t epochs_of(const Job& job) { return checked_run(job).train.epochs; }
+
+void print_work(std::size_t runs, double seconds, const RunnerOptions& options) {
+  if (runs == 0) {
+    fmt::print(stderr, "nothing is left to do\n");
+    return;
+  }
+  fmt::print(stderr,
+             "{} runs to do, {} at a time with {} thread(s) each: about {}, less where training "
+             "stops early\n",
+             runs, options.workers, options.threads,
+             time_span(seconds / static_cast<double>(options.workers)));
+}
+
+/// Shows the plan without leaving a trace: a store is neither made nor changed.
+int show_plan(const Experiment& experiment, const std::map<std::string, NamedNetwork>& networks,
+              const ExperimentFlags& flags) {
+  std::optional<ResultStore> store;
+  if (std::filesystem::exists(flags.grid.store)) {
+    store.emplace(flags.grid.store, ResultStore::Mode::kExisting);
+  }
+  const ResultSet known = store ? store->load({.curves = false}) : ResultSet();
+  Plan plan;
+  std::set<std::string> to_do;
+  double seconds = 0;
+  for (const Job& job : experiment.jobs) {
+    const std::optional<std::int64_t> run = store ? store->find(job) : std::nullopt;
+    const RunState state = run ? store->state(*run) : RunState::kWaiting;
+    plan.add(job, state);
+    if (over(state) || !to_do.insert(job.key()).second) continue;
+    seconds += estimated_seconds(job, networks.at(job.network).events, epochs_of(job), known);
+  }
+  plan.print();
+  print_work(to_do.size(), seconds, runner_options(flags.grid));
+  return 0;
+}
+
+int run_experiment(const ExperimentFlags& flags) {
+  const SignalWatch watch;
+  const RunnerOptions options = runner_options(flags.grid);
+  const Experiment experiment = read_experiment(flags.file, vocabulary());
+  for (const Job& job : experiment.jobs) checked_run(job);  // all of them before the first is run
+  fmt::print(stderr, "{}: {}\n", experiment.name, experiment.title);
+  const std::map<std::string, NamedNetwork> networks = find_networks(experiment, flags);
+  if (flags.plan) return show_plan(experiment, networks, flags);
+
+  ResultStore store(flags.grid.store);
+  const std::vector<std::int64_t> runs = store.plan(experiment);
+  const ResultSet known = store.load({.curves = false});
+  Plan plan;
+  std::vector<Assignment> assignments;
+  std::map<std::int64_t, double> estimates;
+  double seconds = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Job& job = experiment.jobs[i];
+    if (flags.grid.retry_failed) store.retry(runs[i]);
+    const RunState state = store.state(runs[i]);
+    plan.add(job, state);
+    if (over(state) || estimates.contains(runs[i])) continue;  // cells may share a run
+    const NamedNetwork& network = networks.at(job.network);
+    estimates[runs[i]] = estimated_seconds(job, network.events, epochs_of(job), known);
+    seconds += estimates[runs[i]];
+    assignments.push_back({runs[i], job, network.data, network.missing});
+  }
+  plan.print();
+  print_work(assignments.size(), seconds, options);
+  GridProgress progress(std::move(estimates), options.workers);
+  const RunnerOutcome outcome = run_assignments(store, assignments, options, progress);
+  fmt::print(stderr, "look at it: curnm report {} --out report.html\n", flags.grid.store);
+  return report_outcome(outcome, flags.grid);
+}
+
+}  // namespace
+
+void add_experiment(CLI::App& app, int& exit_code) {
+  auto flags = std::make_shared<ExperimentFlags>();
+  CLI::App* command =
+      app.add_subcommand("experiment", "Run a grid of trainings, and go on where it was stopped");
+  command->add_option("file", flags->file, "grid in YAML, as in configs/experiments/")->required();
+  add_grid_flags(*command, flags->grid);
+  command->add_flag("--plan", flags->plan, "show what would be done, and do nothing");
+  command->callback([flags, &exit_code] { exit_code = run_experiment(*flags); });
+}
+
+}  // namespace curnm::cli

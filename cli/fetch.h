@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "curnm/data/fetch.h"
+
+namespace curnm::cli {
+
+/// $XDG_CACHE_HOME/curnm, or ~/.cache/curnm.
+std::string default_cache();
+
+/// `fetch_network` with a bar where a person is watching, and its notes.
+Dataset fetch_with_bar(const CatalogEntry& entry, FetchOptions options);
+
+}  // namespace curnm::cli

@@ -1,0 +1,123 @@
+#include "cli/grid.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <thread>
+
+#include "cli/signals.h"
+#include "curnm/base/error.h"
+
+namespace curnm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string result_line(const RunResult& result) {
+  if (result.state == RunState::kFailed) return "failed: " + result.reason;
+  double best = kNoValue;
+  for (const EpochMetrics& epoch : result.curve) best = std::fmax(best, epoch.validation_ap);
+  if (result.state != RunState::kDone) {
+    return fmt::format("paused after {} epochs, validation AP {:.4f}", result.epochs, best);
+  }
+  return fmt::format("test AP {:.4f} (trans), {:.4f} (random); best epoch {} of {}",
+                     find_score(result, "test", "trans", "ap"),
+                     find_score(result, "test", "random", "ap"), result.best_epoch, result.epochs);
+}
+
+}  // namespace
+
+void add_grid_flags(CLI::App& command, GridFlags& flags) {
+  command.add_option("--store", flags.store, "file of the results; the runs go beside it")
+      ->capture_default_str();
+  command
+      .add_option("--data-folder", flags.data_folder,
+                  "folder of the networks; published ones that it lacks are fetched into it")
+      ->envname("CURNM_DATA")
+      ->capture_default_str();
+  command.add_option("--workers", flags.workers, "runs at a time; 0: as many as there are cores")
+      ->capture_default_str();
+  command.add_option("--threads", flags.threads, "of each worker")->capture_default_str();
+  command.add_flag("--retry-failed", flags.retry_failed, "try again what failed before");
+}
+
+RunnerOptions runner_options(const GridFlags& flags) {
+  if (flags.workers < 0) {
+    throw UsageError(fmt::format("--workers {} must not be negative", flags.workers));
+  }
+  if (flags.threads < 1) {
+    throw UsageError(fmt::format("--threads {} must be at least 1", flags.threads));
+  }
+  const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return {.program = fs::read_symlink("/proc/self/exe"),
+          .folder = fs::path(flags.store).parent_path() / "runs",
+          .workers =
+              flags.workers > 0 ? flags.workers : std::max<std::int64_t>(1, cores / flags.threads),
+          .threads = flags.threads};
+}
+
+std::string time_span(double seconds) {
+  const auto minutes = static_cast<std::int64_t>(std::round(seconds / 60));
+  if (minutes < 1) return fmt::format("{:.0f} s", seconds);
+  if (minutes < 60) return fmt::format("{} min", minutes);
+  const std::int64_t hours = minutes / 60;
+  if (hours < 48) return fmt::format("{} h {} min", hours, minutes % 60);
+  return fmt::format("{} days {} h", hours / 24, hours % 24);
+}
+
+GridProgress::GridProgress(std::map<std::int64_t, double> estimates, std::int64_t workers)
+    : waiting_(std::move(estimates)),
+      count_(waiting_.size()),
+      workers_(workers),
+      on_terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+double GridProgress::seconds_left() const {
+  double left = 0;
+  for (const auto& [run, seconds] : waiting_) left += seconds;
+  left /= static_cast<double>(workers_);
+  if (ended_estimate_ == 0) return left;
+  // Estimates are wrong by a factor that the runs which ended have shown.
+  return left * watch_.seconds() * static_cast<double>(workers_) / ended_estimate_;
+}
+
+void GridProgress::on_end(const Assignment& assignment, const RunResult& result) {
+  const auto found = waiting_.find(assignment.run);
+  if (found != waiting_.end()) {
+    ended_estimate_ += found->second;
+    waiting_.erase(found);
+  }
+  fmt::print(stderr, "{}[{}/{}] {}: {}; {}\n", on_terminal_ ? "\r\x1b[K" : "",
+             count_ - waiting_.size(), count_, assignment.job.title(), result_line(result),
+             waiting_.empty() ? "the last" : "about " + time_span(seconds_left()) + " left");
+}
+
+void GridProgress::on_tick(std::span<const std::int64_t> epochs) {
+  if (!on_terminal_) return;
+  std::string running;
+  for (std::int64_t done : epochs) running += fmt::format(" {}", done);
+  fmt::print(stderr, "\r\x1b[K{} of {} ended; in progress at epoch{}", count_ - waiting_.size(),
+             count_, running);
+}
+
+bool GridProgress::stop_requested() { return received_signal() != 0; }
+
+int report_outcome(const RunnerOutcome& outcome, const GridFlags& flags) {
+  if (outcome.elsewhere > 0) {
+    fmt::print(stderr, "{} run(s) are in the hands of another process\n", outcome.elsewhere);
+  }
+  if (outcome.stopped) {
+    fmt::print(stderr, "stopped; the same command goes on where it was\n");
+    return 128 + received_signal();
+  }
+  if (outcome.failed > 0) {
+    fmt::print(stderr,
+               "{} run(s) failed: curnm results {} --state failed shows why, --retry-failed tries "
+               "them again\n",
+               outcome.failed, flags.store);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace curnm::cli

@@ -1,0 +1,45 @@
+#include "cli/networks.h"
+
+#include "cli/fetch.h"
+#include "cli/print.h"
+#include "curnm/base/error.h"
+#include "curnm/data/open.h"
+
+namespace curnm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+NamedNetwork opened(const std::string& data) {
+  return {.data = data, .missing = "", .events = open_dataset(data).events.size()};
+}
+
+NamedNetwork fetched(const CatalogEntry& entry, const fs::path& folder) {
+  fmt::print(stderr, "fetching {}\n", entry.name);
+  const fs::path out = folder / entry.name;
+  save_dataset(fetch_with_bar(entry, {.cache = default_cache()}), out, /*replace=*/false);
+  return opened(out);
+}
+
+}  // namespace
+
+NamedNetwork find_named_network(const std::string& name, const fs::path& folder, bool fetch) {
+  try {
+    if (name.starts_with("synthetic")) return opened(name);
+    if (fs::exists(folder / name)) return opened(folder / name);
+    if (name.find('/') != std::string::npos) {
+      if (fs::exists(name)) return opened(name);
+      fail("there is no {}", name);
+    }
+    const CatalogEntry& entry = find_network(name);
+    if (fs::exists(folder / entry.name)) return opened(folder / entry.name);
+    if (fetch) return fetched(entry, folder);
+    return {.data = folder / entry.name, .missing = "", .events = entry.events};
+  } catch (const std::exception& error) {
+    return {.data = "",
+            .missing = fmt::format("{} is not in {} and cannot be had: {}", name, folder.string(),
+                                   error.what())};
+  }
+}
+
+}  // namespace curnm::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace curnm::cli {
+
+/// A network that an experiment names.
+struct NamedNetwork {
+  std::string data;         // as `open_dataset` takes it; "" where it cannot be had
+  std::string missing;      // why it cannot
+  std::int64_t events = 0;  // 0: unknown
+};
+
+/// Looks for the network in the folder of networks (or takes it as a path or synthetic[:preset]);
+/// one of the catalogue that is not there is downloaded into it, if `fetch`. Never throws: an
+/// experiment goes on without a network that cannot be had.
+NamedNetwork find_named_network(const std::string& name, const std::filesystem::path& folder,
+                                bool fetch);
+
+}  // namespace curnm::cli

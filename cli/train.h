@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "curnm/experiments/job.h"
+#include "curnm/training/run.h"
+
+namespace curnm::cli {
+
+/// What `curnm train` would do for a job. Throws Error for flags that it would refuse.
+RunSpec checked_run(const Job& job);
+
+/// The flags that a job may have: those that decide what a run computes.
+std::vector<std::string_view> flags_of_runs();
+
+}  // namespace curnm::cli

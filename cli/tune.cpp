@@ -1,0 +1,290 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "cli/commands.h"
+#include "cli/grid.h"
+#include "cli/networks.h"
+#include "cli/options.h"
+#include "cli/signals.h"
+#include "cli/train.h"
+#include "curnm/experiments/estimate.h"
+#include "curnm/experiments/tuner.h"
+
+namespace curnm::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 3> kStrategies = {"halving", "random", "grid"};
+constexpr std::int64_t kMostPoints = 1'000'000;
+
+struct TuneOptions {
+  std::string model = "tgn";
+  std::string miner = "curnm";
+  std::int64_t epochs = 60;
+  std::uint64_t seed = 0;
+  std::string strategy = "halving";
+  std::int64_t trials = 27;
+  std::int64_t first_epochs = 6;
+  std::int64_t reduction = 3;
+
+  template <class Visitor>
+  void fields(Visitor&& visit) {
+    visit(Field{.name = "model", .help = "model to train (curnm list)"}, model);
+    visit(Field{.name = "miner", .help = "whose options are tuned"}, miner);
+    visit(Field{.name = "epochs", .help = "of a whole training", .min = 1, .max = 1e6}, epochs);
+    visit(Field{.name = "seed", .help = "of the trainings and of the choice of trials", .min = 0},
+          seed);
+    visit(Field{.name = "strategy",
+                .help = "halving: many short trainings, the best go on; random: each to its end; "
+                        "grid: all points",
+                .choices = kStrategies},
+          strategy);
+    visit(Field{.name = "trials", .help = "points that are tried", .min = 1, .max = 1e6}, trials);
+    visit(Field{.name = "first-epochs",
+                .help = "epochs after which halving looks for the first time",
+                .min = 1,
+                .max = 1e6},
+          first_epochs);
+    visit(Field{.name = "reduction",
+                .help = "one in so many trials goes on, so many times as long",
+                .min = 2,
+                .max = 1000},
+          reduction);
+  }
+};
+
+struct TuneFlags {
+  std::string network;
+  TuneOptions options;
+  std::vector<std::string> vary;
+  std::vector<std::string> set;
+  std::string study;
+  GridFlags grid;
+  bool json = false;
+};
+
+/// NAME=VALUE, of an option that trainings have.
+std::pair<std::string, std::string> assignment_of(const std::string& flag,
+                                                  const std::string& text) {
+  const std::size_t at = text.find('=');
+  if (at == std::string::npos || at + 1 == text.size()) {
+    throw UsageError(fmt::format("{} {}: give NAME=VALUE", flag, text));
+  }
+  const std::string name = text.substr(0, at);
+  const std::vector<std::string_view> known = flags_of_runs();
+  if (std::ranges::find(known, name) == known.end()) unknown_name("option", name, known);
+  return {name, text.substr(at + 1)};
+}
+
+std::vector<Dimension> search_space(const TuneFlags& flags) {
+  std::vector<Dimension> space;
+  for (const std::string& text : flags.vary) {
+    const auto [name, values] = assignment_of("--vary", text);
+    space.push_back({name, CLI::detail::split(values, ',')});
+  }
+  if (space.empty() && flags.options.miner != "curnm") {
+    throw UsageError(
+        fmt::format("say what to try for {}: --vary NAME=VALUE,VALUE,...", flags.options.miner));
+  }
+  if (space.empty()) space = paper_grid(flags.options.epochs);
+  double points = 1;
+  for (const Dimension& dimension : space) points *= static_cast<double>(dimension.values.size());
+  if (points > kMostPoints) {
+    throw UsageError(fmt::format("the options to try have {:.0f} combinations, more than {}",
+                                 points, grouped(kMostPoints)));
+  }
+  return space;
+}
+
+/// A study: its trials and what the store knows of them.
+class Study {
+ public:
+  Study(const TuneFlags& flags, std::string name, NamedNetwork network)
+      : flags_(flags),
+        name_(std::move(name)),
+        network_(std::move(network)),
+        options_(runner_options(flags.grid)),
+        store_(flags.grid.store) {
+    Job base{.network = flags.network,
+             .model = flags.options.model,
+             .miner = flags.options.miner,
+             .seed = static_cast<std::int64_t>(flags.options.seed)};
+    base.flags["epochs"] = std::to_string(flags.options.epochs);
+    for (const std::string& text : flags.set) base.flags.insert(assignment_of("--set", text));
+
+    const std::vector<Dimension> space = search_space(flags);
+    const bool all = flags.options.strategy == "grid";
+    const std::vector<std::int64_t> points = random_points(
+        space, all ? number_of_points(space) : flags.options.trials, flags.options.seed);
+    for (std::int64_t point : points) jobs_.push_back(job_of_point(space, point, base));
+    for (const Job& job : jobs_) checked_run(job);  // all of them before the first is run
+    for (const Job& job : jobs_) {
+      trials_.push_back({.number = std::ssize(trials_), .run = store_.add(job)});
+    }
+  }
+
+  std::vector<Rung> rungs() const {
+    const TuneOptions& options = flags_.options;
+    if (options.strategy != "halving") return {{std::ssize(trials_), options.epochs}};
+    return halving_rungs(std::ssize(trials_), options.first_epochs, options.epochs,
+                         options.reduction);
+  }
+
+  /// Trains the best trials so far up to the rung's epochs.
+  RunnerOutcome climb(const Rung& rung, std::int64_t number) {
+    std::vector<double> scores;
+    for (const Trial& trial : trials_) {
+      // Who was left behind on an earlier rung stays there.
+      scores.push_back(trial.rung == std::max<std::int64_t>(0, number - 1) ? trial.score
+                                                                           : kNoValue);
+    }
+    std::vector<std::size_t> going = best_of(scores, rung.trials);
+    if (number == 0) {
+      going.resize(trials_.size());
+      std::iota(going.begin(), going.end(), 0);
+    }
+    fmt::print(stderr, "rung {}: {} trials up to epoch {}\n", number + 1, going.size(),
+               rung.epochs);
+    for (std::size_t trial : going) trials_[trial].rung = number;
+    const RunnerOutcome outcome = train(going, rung.epochs);
+    score(rung.epochs);
+    return outcome;
+  }
+
+  ordered_json best() const {
+    std::vector<double> scores;
+    const std::int64_t top = std::ranges::max(trials_, {}, &Trial::rung).rung;
+    for (const Trial& trial : trials_) scores.push_back(trial.rung == top ? trial.score : kNoValue);
+    ordered_json list = ordered_json::array();
+    const ResultSet known = store_.load({.curves = false});
+    for (std::size_t i : best_of(scores, std::ssize(trials_))) {
+      const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
+      list.push_back({{"trial", trials_[i].number},
+                      {"validation_ap", trials_[i].score},
+                      {"test_ap", find_score(*run, "test", "trans", "ap")},
+                      {"folder", run->folder},
+                      {"flags", jobs_[i].flags}});
+    }
+    return list;
+  }
+
+ private:
+  RunnerOutcome train(const std::vector<std::size_t>& going, std::int64_t epochs) {
+    const ResultSet known = store_.load({.curves = false});
+    std::vector<Assignment> assignments;
+    std::map<std::int64_t, double> estimates;
+    for (std::size_t i : going) {
+      const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
+      const bool to_the_end = epochs == flags_.options.epochs;
+      if (run->state == RunState::kDone || (!to_the_end && run->epochs >= epochs)) continue;
+      if (run->state == RunState::kFailed) {
+        if (!flags_.grid.retry_failed) continue;
+        store_.retry(run->id);
+      }
+      estimates[run->id] =
+          estimated_seconds(jobs_[i], network_.events, epochs - run->epochs, known);
+      assignments.push_back({.run = run->id,
+                             .job = jobs_[i],
+                             .data = network_.data,
+                             .until_epoch = to_the_end ? 0 : epochs});
+    }
+    GridProgress progress(std::move(estimates), options_.workers);
+    return run_assignments(store_, assignments, options_, progress);
+  }
+
+  /// The best validation AP of a trial's first epochs: what it has beyond them does not count.
+  void score(std::int64_t epochs) {
+    const ResultSet known = store_.load();
+    for (Trial& trial : trials_) {
+      const auto run = std::ranges::find(known.runs, trial.run, &RunResult::id);
+      trial.score = kNoValue;
+      if (run->state == RunState::kFailed) continue;
+      for (const EpochMetrics& epoch : run->curve) {
+        if (epoch.epoch < epochs) trial.score = std::fmax(trial.score, epoch.validation_ap);
+      }
+    }
+    store_.save_trials(name_, trials_);
+  }
+
+  const TuneFlags& flags_;
+  std::string name_;
+  NamedNetwork network_;
+  RunnerOptions options_;
+  ResultStore store_;
+  std::vector<Job> jobs_;  // by trial
+  std::vector<Trial> trials_;
+};
+
+std::string flags_text(const ordered_json& flags) {
+  std::string text;
+  for (const auto& [name, value] : flags.items()) {
+    text += fmt::format(" --{} {}", name, value.get<std::string>());
+  }
+  return text;
+}
+
+void print_best(const ordered_json& best, const TuneFlags& flags) {
+  if (best.empty()) return;
+  fmt::print("{:>6}{:>16}{:>12}  options\n", "trial", "validation AP", "test AP");
+  for (const ordered_json& trial : best) {
+    const ordered_json& test = trial["test_ap"];
+    fmt::print("{:>6}{:>16.4f}{:>12} {}\n", trial["trial"].get<int>(),
+               trial["validation_ap"].get<double>(),
+               std::isnan(test.get<double>()) ? "-" : fmt::format("{:.4f}", test.get<double>()),
+               flags_text(trial["flags"]));
+  }
+  fmt::print("the best: curnm train {} --model {} --miner {}{}\n", flags.network,
+             flags.options.model, flags.options.miner, flags_text(best.front()["flags"]));
+}
+
+int run_tune(TuneFlags& flags) {
+  const SignalWatch watch;
+  check_ranges(flags.options);
+  NamedNetwork network = find_named_network(flags.network, flags.grid.data_folder, /*fetch=*/true);
+  if (!network.missing.empty()) fail("{}", network.missing);
+  const std::string name =
+      flags.study.empty()
+          ? fmt::format("{}-{}-{}", flags.network, flags.options.model, flags.options.miner)
+          : flags.study;
+  Study study(flags, name, std::move(network));
+  RunnerOutcome total;
+  std::int64_t number = 0;
+  for (const Rung& rung : study.rungs()) {
+    const RunnerOutcome outcome = study.climb(rung, number++);
+    total.failed += outcome.failed;
+    total.elsewhere += outcome.elsewhere;
+    total.stopped = outcome.stopped;
+    if (total.stopped) break;
+  }
+  const int code = report_outcome(total, flags.grid);
+  if (total.stopped) return code;
+  const ordered_json best = study.best();
+  if (flags.json) {
+    fmt::print("{}\n", best.dump(2));
+  } else {
+    print_best(best, flags);
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, int& exit_code) {
+  auto flags = std::make_shared<TuneFlags>();
+  CLI::App* command = app.add_subcommand(
+      "tune", "Search for good options by validation AP, the paper's grid first");
+  command->add_option("network", flags->network, "name, folder, or synthetic[:preset]")->required();
+  add_fields(*command, flags->options);
+  command->add_option("--vary", flags->vary,
+                      "NAME=VALUE,VALUE,...: search these options instead of the paper's");
+  command->add_option("--set", flags->set, "NAME=VALUE: an option that all trials have");
+  command->add_option("--study", flags->study,
+                      "name of this search in the store (default: NETWORK-MODEL-MINER)");
+  add_grid_flags(*command, flags->grid);
+  command->add_flag("--json", flags->json, "the trials of the last rung as JSON, the best first");
+  command->callback([flags, &exit_code] { exit_code = run_tune(*flags); });
+}
+
+}  // namespace curnm::cli

@@ -1,0 +1,244 @@
+#include "curnm/experiments/experiment_file.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <array>
+#include <set>
+
+#include "curnm/base/error.h"
+#include "curnm/base/files.h"
+#include "curnm/base/names.h"
+
+namespace curnm {
+namespace {
+
+using Flags = std::map<std::string, std::string>;
+
+/// An entry of a list with the options that it brings.
+struct Choice {
+  std::string name;
+  Flags flags = {};
+  YAML::Mark mark = YAML::Mark::null_mark();
+};
+
+constexpr std::array<std::string_view, 6> kGridKeys = {"networks", "models",  "miners",
+                                                       "seeds",    "options", "variants"};
+constexpr std::array<std::string_view, 3> kFileKeys = {"name", "title", "grids"};
+
+class Reader {
+ public:
+  Reader(std::string file, const Vocabulary& vocabulary)
+      : file_(std::move(file)), vocabulary_(vocabulary) {}
+
+  Experiment read(std::string_view yaml) const {
+    const YAML::Node root = merged(parse(yaml));
+    if (!root.IsMap()) wrong(root, "an experiment is a map with networks, models, miners, seeds");
+    std::vector<std::string_view> known(kFileKeys.begin(), kFileKeys.end());
+    known.insert(known.end(), kGridKeys.begin(), kGridKeys.end());
+    check_keys(root, known);
+
+    Experiment experiment;
+    experiment.name =
+        root["name"] ? text(root["name"]) : std::filesystem::path(file_).stem().string();
+    experiment.title = root["title"] ? text(root["title"]) : experiment.name;
+    if (!root["grids"]) {
+      add_grid(experiment, root, root);
+    } else {
+      if (!root["grids"].IsSequence()) wrong(root["grids"], "grids is a list of maps");
+      for (const YAML::Node& entry : root["grids"]) {
+        const YAML::Node grid = merged(entry);
+        if (!grid.IsMap()) wrong(entry, "a grid is a map");
+        check_keys(grid, kGridKeys);
+        add_grid(experiment, grid, root);
+      }
+    }
+    keep_first_of_each(experiment.jobs);
+    return experiment;
+  }
+
+ private:
+  [[noreturn]] void wrong(const YAML::Node& node, const std::string& what) const {
+    wrong(node.Mark(), what);
+  }
+  [[noreturn]] void wrong(const YAML::Mark& mark, const std::string& what) const {
+    if (mark.is_null()) fail("{}: {}", file_, what);
+    fail("{}:{}:{}: {}", file_, mark.line + 1, mark.column + 1, what);
+  }
+
+  YAML::Node parse(std::string_view yaml) const {
+    try {
+      return YAML::Load(std::string(yaml));
+    } catch (const YAML::ParserException& error) {
+      wrong(error.mark, error.msg);
+    }
+  }
+
+  /// A map with the maps under `<<` in it; its own keys win. yaml-cpp leaves that to its users.
+  YAML::Node merged(const YAML::Node& node) const {
+    if (!node.IsMap() || !node["<<"]) return node;
+    YAML::Node all(YAML::NodeType::Map);
+    const auto take = [&](const YAML::Node& from) {
+      const YAML::Node map = merged(from);
+      if (!map.IsMap()) wrong(from, "<< takes a map or a list of maps");
+      for (const auto& entry : map) {
+        if (!all[entry.first.Scalar()]) all[entry.first.Scalar()] = entry.second;
+      }
+    };
+    for (const auto& entry : node) {
+      if (entry.first.Scalar() != "<<") all[entry.first.Scalar()] = entry.second;
+    }
+    const YAML::Node base = node["<<"];
+    if (base.IsSequence()) {
+      for (const YAML::Node& one : base) take(one);
+    } else {
+      take(base);
+    }
+    return all;
+  }
+
+  template <class Names>
+  void check_keys(const YAML::Node& map, const Names& known) const {
+    std::set<std::string> seen;
+    for (const auto& entry : map) {
+      const std::string key = text(entry.first);
+      known_name(entry.first.Mark(), "key", key, known);
+      if (!seen.insert(key).second) wrong(entry.first, fmt::format("'{}' stands here twice", key));
+    }
+  }
+
+  template <class Names>
+  void known_name(const YAML::Mark& mark, std::string_view kind, const std::string& name,
+                  const Names& known) const {
+    if (std::ranges::find(known, name) != known.end()) return;
+    try {
+      unknown_name(kind, name, known);
+    } catch (const Error& error) {
+      wrong(mark, error.what());
+    }
+  }
+
+  std::string text(const YAML::Node& node) const {
+    if (!node.IsScalar()) wrong(node, "a single value was expected here");
+    return node.Scalar();
+  }
+
+  Flags options(const YAML::Node& given) const {
+    Flags flags;
+    if (!given || given.IsNull()) return flags;
+    const YAML::Node map = merged(given);
+    if (!map.IsMap()) wrong(given, "options are a map: {epochs: 60}");
+    check_keys(map, vocabulary_.flags);
+    for (const auto& entry : map) flags[text(entry.first)] = text(entry.second);
+    return flags;
+  }
+
+  /// [uci, WIKI: {epochs: 8}]
+  std::vector<Choice> choices(const YAML::Node& list, const char* key) const {
+    std::vector<Choice> all;
+    if (!list.IsSequence() || list.size() == 0) {
+      wrong(list, fmt::format("{} is a list with at least one entry", key));
+    }
+    for (const YAML::Node& entry : list) {
+      if (entry.IsScalar()) {
+        all.push_back({entry.Scalar(), {}, entry.Mark()});
+      } else if (entry.IsMap() && entry.size() == 1) {
+        all.push_back({text(entry.begin()->first), options(entry.begin()->second), entry.Mark()});
+      } else {
+        wrong(entry, fmt::format("an entry of {} is a name, or a name with options: "
+                                 "{{WIKI: {{epochs: 8}}}}",
+                                 key));
+      }
+    }
+    return all;
+  }
+
+  std::vector<Choice> named_choices(const YAML::Node& list, const char* key, std::string_view kind,
+                                    const std::vector<std::string_view>& known) const {
+    const std::vector<Choice> all = choices(list, key);
+    for (const Choice& choice : all) known_name(choice.mark, kind, choice.name, known);
+    return all;
+  }
+
+  std::vector<std::int64_t> seeds(const YAML::Node& list) const {
+    if (!list.IsSequence() || list.size() == 0) wrong(list, "seeds is a list of whole numbers");
+    std::vector<std::int64_t> all;
+    for (const YAML::Node& entry : list) {
+      std::int64_t seed = -1;
+      if (!YAML::convert<std::int64_t>::decode(entry, seed) || seed < 0) {
+        wrong(entry, "a seed is a whole number, 0 or more");
+      }
+      all.push_back(seed);
+    }
+    return all;
+  }
+
+  std::vector<Choice> variants(const YAML::Node& given) const {
+    if (!given) return {{""}};
+    const YAML::Node map = merged(given);
+    if (!map.IsMap() || map.size() == 0) {
+      wrong(given, "variants is a map of names to options: {complete: {}, fixed: {ablate: pi}}");
+    }
+    std::vector<Choice> all;
+    for (const auto& entry : map) {
+      if (text(entry.first).empty()) wrong(entry.first, "a variant needs a name");
+      all.push_back({text(entry.first), options(entry.second)});
+    }
+    return all;
+  }
+
+  void add_grid(Experiment& experiment, const YAML::Node& grid, const YAML::Node& defaults) const {
+    const auto part = [&](const char* key) -> YAML::Node {
+      return grid[key] ? grid[key] : defaults[key];
+    };
+    const auto required = [&](const char* key) -> YAML::Node {
+      if (!part(key)) wrong(grid, fmt::format("'{}' is missing", key));
+      return part(key);
+    };
+    const Flags shared = options(part("options"));
+    const auto networks = choices(required("networks"), "networks");
+    const auto models = named_choices(required("models"), "models", "model", vocabulary_.models);
+    const auto miners = named_choices(required("miners"), "miners", "miner", vocabulary_.miners);
+    const auto all_seeds = seeds(required("seeds"));
+    const auto all_variants = variants(part("variants"));
+    for (const Choice& network : networks) {
+      for (const Choice& model : models) {
+        for (const Choice& miner : miners) {
+          for (const Choice& variant : all_variants) {
+            Flags flags = variant.flags;  // insert() keeps what is there: the nearest wins
+            for (const Flags* further : {&miner.flags, &model.flags, &network.flags, &shared}) {
+              flags.insert(further->begin(), further->end());
+            }
+            for (std::int64_t seed : all_seeds) {
+              experiment.jobs.push_back(
+                  {network.name, model.name, miner.name, seed, flags, variant.name});
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// Grids may overlap.
+  static void keep_first_of_each(std::vector<Job>& jobs) {
+    std::set<std::pair<std::string, std::string>> seen;
+    std::erase_if(jobs, [&](const Job& job) {
+      return !seen.insert({job.variant, job.key()}).second;
+    });
+  }
+
+  std::string file_;
+  const Vocabulary& vocabulary_;
+};
+
+}  // namespace
+
+Experiment parse_experiment(std::string_view yaml, const std::string& file,
+                            const Vocabulary& vocabulary) {
+  return Reader(file, vocabulary).read(yaml);
+}
+
+Experiment read_experiment(const std::filesystem::path& file, const Vocabulary& vocabulary) {
+  return parse_experiment(MappedFile::open(file)->text(), file.string(), vocabulary);
+}
+
+}  // namespace curnm

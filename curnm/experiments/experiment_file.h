@@ -1,0 +1,48 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "curnm/experiments/job.h"
+
+// Experiment files: grids of trainings, in YAML.
+//
+//   name: ablation
+//   title: What each part of CurNM is worth
+//   networks: [uci, WIKI: {epochs: 8}]   # an entry may carry options of its own
+//   models: [tgn]
+//   miners: [curnm]
+//   seeds: [0, 1, 2]
+//   options: {epochs: 60}                # flags of `curnm train` that all runs share
+//   variants:                            # one run each; the first is what others are compared with
+//     complete: {}
+//     without pi: {ablate: pi}
+//
+// Instead of one grid there may be several under `grids:`, each a map of these keys; what a grid
+// does not say it takes from the top. Options of a variant override those of the miner, these those
+// of the model, of the network, and the shared ones. Anchors, aliases and `<<` work.
+
+namespace curnm {
+
+/// The names that an experiment may use.
+struct Vocabulary {
+  std::vector<std::string_view> models;
+  std::vector<std::string_view> miners;
+  std::vector<std::string_view> flags;  // of `curnm train`, without dashes
+};
+
+struct Experiment {
+  std::string name;
+  std::string title;
+  std::vector<Job> jobs;  // in the file's order, each once
+};
+
+/// Throws Error with line and column for broken YAML, unknown keys and names (the nearest one is
+/// named), empty lists, values of the wrong kind.
+Experiment parse_experiment(std::string_view yaml, const std::string& file,
+                            const Vocabulary& vocabulary);
+Experiment read_experiment(const std::filesystem::path& file, const Vocabulary& vocabulary);
+
+}  // namespace curnm

@@ -1,0 +1,30 @@
+#include "curnm/experiments/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "curnm/base/digest.h"
+
+namespace curnm {
+
+std::string Job::key() const {
+  const nlohmann::json work = {network, model, miner, seed, flags};  // json sorts the flags
+  return digest(work.dump());
+}
+
+std::string Job::folder_name() const {
+  std::string name = fmt::format("{}-{}-{}-{}", network, model, miner, seed);
+  // Networks may be paths or synthetic:drift.
+  std::ranges::replace_if(
+      name, [](char c) { return c == '/' || c == ':' || c == ' '; }, '_');
+  return fmt::format("{}-{}", name, key().substr(0, 8));
+}
+
+std::string Job::title() const {
+  return fmt::format("{} {} {} seed {}{}", network, model, miner, seed,
+                     variant.empty() ? "" : fmt::format(" ({})", variant));
+}
+
+}  // namespace curnm

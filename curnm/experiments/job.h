@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace curnm {
+
+/// One training: what `curnm train` is asked for.
+struct Job {
+  std::string network;
+  std::string model;
+  std::string miner;
+  std::int64_t seed = 0;
+  /// Further flags of `curnm train` without their dashes: {"epochs", "60"}.
+  std::map<std::string, std::string> flags = {};
+  /// The name that its experiment gives to these flags; "" where the grid has no variants.
+  std::string variant = {};
+
+  /// The same for jobs that would do the same work, whatever their variants are called.
+  std::string key() const;
+  /// Readable and unique: uci-tgn-curnm-0-3f2a91c0.
+  std::string folder_name() const;
+  /// For people: uci tgn curnm seed 0 (M = 16).
+  std::string title() const;
+};
+
+}  // namespace curnm

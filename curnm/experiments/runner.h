@@ -1,0 +1,50 @@
+#pragma once
+
+#include <span>
+
+#include "curnm/experiments/store.h"
+
+namespace curnm {
+
+/// A run of the store and how it is to be done.
+struct Assignment {
+  std::int64_t run = 0;  // id
+  Job job;
+  std::string data;              // as `curnm train` takes it
+  std::string missing = {};      // why there is no data; then the run fails with it
+  std::int64_t until_epoch = 0;  // pause there; 0: to its end
+};
+
+struct RunnerOptions {
+  std::filesystem::path program;  // curnm
+  std::filesystem::path folder;   // of the run folders and their logs
+  std::int64_t workers = 1;
+  std::int64_t threads = 1;  // of each worker
+};
+
+/// What a person sees while it goes on.
+class RunnerObserver {
+ public:
+  virtual ~RunnerObserver() = default;
+  virtual void on_start(const Assignment&) {}
+  virtual void on_end(const Assignment&, const RunResult&) {}
+  /// A few times per second, with the epochs that the runs in progress have behind them.
+  virtual void on_tick(std::span<const std::int64_t> /*epochs*/) {}
+  /// True: stop the runs in progress where they are; they can be continued.
+  virtual bool stop_requested() { return false; }
+};
+
+struct RunnerOutcome {
+  std::int64_t done = 0;       // by this call
+  std::int64_t failed = 0;     // by this call
+  std::int64_t elsewhere = 0;  // another process has them
+  bool stopped = false;
+};
+
+/// Does the assignments, each in a process of its own, and records their results. Runs that were
+/// begun before are continued, and results that lie in their folder are recorded without running.
+/// What is done, failed, or in the hands of another process is left alone.
+RunnerOutcome run_assignments(ResultStore& store, std::span<const Assignment> assignments,
+                              const RunnerOptions& options, RunnerObserver& observer);
+
+}  // namespace curnm

@@ -1,0 +1,109 @@
+#include "curnm/experiments/sqlite.h"
+
+#include <cmath>
+#include <limits>
+
+#include "curnm/base/error.h"
+
+namespace curnm::sqlite {
+namespace {
+
+/// Writers wait this long for each other before one gives up.
+constexpr int kPatienceMilliseconds = 60'000;
+
+}  // namespace
+
+Database::Database(const std::filesystem::path& file, int flags) : file_(file) {
+  const int code = sqlite3_open_v2(file.c_str(), &handle_, flags, nullptr);
+  if (code != SQLITE_OK) {
+    try {
+      raise(code);
+    } catch (...) {
+      sqlite3_close(handle_);
+      throw;
+    }
+  }
+  sqlite3_busy_timeout(handle_, kPatienceMilliseconds);
+}
+
+Database::~Database() { sqlite3_close(handle_); }
+
+void Database::execute(const char* sql) {
+  const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) raise(code);
+}
+
+void Database::raise(int code) const {
+  const std::string reason = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      fail("{} is locked by another program for more than {} s: {}", file_.string(),
+           kPatienceMilliseconds / 1000, reason);
+    case SQLITE_NOTADB:
+      fail("{} is not a store of results: {}", file_.string(), reason);
+    case SQLITE_CORRUPT:
+      fail(
+          "{} is damaged: {}. The folders of its runs are whole: move it away and start the "
+          "experiment again, which takes their results without training",
+          file_.string(), reason);
+    case SQLITE_FULL:
+      fail("cannot write {}: the disk is full", file_.string());
+    default:
+      fail("{}: {}", file_.string(), reason);
+  }
+}
+
+Statement::Statement(Database& database, std::string_view sql) : database_(database) {
+  const int code = sqlite3_prepare_v2(database.handle(), sql.data(), static_cast<int>(sql.size()),
+                                      &handle_, nullptr);
+  if (code != SQLITE_OK) database.raise(code);
+}
+
+Statement::~Statement() { sqlite3_finalize(handle_); }
+
+bool Statement::next() {
+  const int code = sqlite3_step(handle_);
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) database_.raise(code);
+  sqlite3_reset(handle_);
+  return false;
+}
+
+double Statement::real(int column) const {
+  if (sqlite3_column_type(handle_, column) == SQLITE_NULL) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  return sqlite3_column_double(handle_, column);
+}
+
+std::string_view Statement::text(int column) const {
+  const auto* begin = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
+  if (begin == nullptr) return {};
+  return {begin, static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
+}
+
+void Statement::bind(int index, std::int64_t value) { sqlite3_bind_int64(handle_, index, value); }
+
+void Statement::bind(int index, double value) {
+  if (std::isnan(value)) {
+    sqlite3_bind_null(handle_, index);
+  } else {
+    sqlite3_bind_double(handle_, index, value);
+  }
+}
+
+void Statement::bind(int index, std::string_view value) {
+  sqlite3_bind_text(handle_, index, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT);
+}
+
+Transaction::~Transaction() {
+  if (open_) sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+  database_.execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace curnm::sqlite

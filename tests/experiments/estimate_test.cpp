@@ -1,0 +1,46 @@
+#include "curnm/experiments/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include "support/run_results.h"
+
+namespace curnm {
+namespace {
+
+const Job kJob{.network = "uci", .model = "tgn", .miner = "curnm", .seed = 0};
+
+TEST(Estimate, PrefersRunsOnTheSameNetwork) {
+  RunResult here = testing::finished_run();  // 1.5 s per epoch
+  RunResult there = testing::finished_run();
+  there.network = "WIKI";
+  there.seconds_per_epoch = 100;
+  EXPECT_DOUBLE_EQ(estimated_seconds(kJob, 4000, 10, {.runs = {here, there}, .cells = {}}), 15);
+}
+
+TEST(Estimate, ScalesRunsOnOtherNetworksByTheirEvents) {
+  RunResult there = testing::finished_run();  // 1000 training events
+  there.network = "WIKI";
+  // 1.5 ms per training event, of which uci has about half of its 4000 events, ten times.
+  EXPECT_DOUBLE_EQ(estimated_seconds(kJob, 4000, 10, {.runs = {there}, .cells = {}}), 30);
+}
+
+TEST(Estimate, WithoutRunsItIsOfTheRightOrder) {
+  const double seconds = estimated_seconds(kJob, 60'000, 60, {});
+  EXPECT_GT(seconds, 60);
+  EXPECT_LT(seconds, 6000);
+  Job random = kJob;
+  random.miner = "random";
+  EXPECT_LT(estimated_seconds(random, 60'000, 60, {}), seconds);
+}
+
+TEST(Estimate, IgnoresOtherMinersAndUnfinishedRuns) {
+  RunResult other = testing::finished_run();
+  other.miner = "random";
+  RunResult unfinished = testing::finished_run();
+  unfinished.state = RunState::kFailed;
+  EXPECT_EQ(estimated_seconds(kJob, 4000, 10, {.runs = {other, unfinished}, .cells = {}}),
+            estimated_seconds(kJob, 4000, 10, {}));
+}
+
+}  // namespace
+}  // namespace curnm

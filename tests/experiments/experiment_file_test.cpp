@@ -1,0 +1,149 @@
+#include "curnm/experiments/experiment_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "support/errors.h"
+
+namespace curnm {
+namespace {
+
+using testing::error_of;
+
+const Vocabulary kWords = {.models = {"tgn", "jodie"},
+                           .miners = {"random", "curnm"},
+                           .flags = {"epochs", "batch", "ablate", "pool"}};
+
+Experiment parse(const std::string& yaml) { return parse_experiment(yaml, "grid.yml", kWords); }
+std::string parse_error(const std::string& yaml) {
+  return error_of([&] { parse(yaml); });
+}
+
+constexpr const char* kSmall = "networks: [uci]\nmodels: [tgn]\nminers: [random]\nseeds: [0]\n";
+
+TEST(ExperimentFile, IsTheProductOfItsLists) {
+  const Experiment experiment = parse(
+      "name: main\ntitle: A grid\nnetworks: [uci, WIKI]\nmodels: [tgn, jodie]\n"
+      "miners: [random, curnm]\nseeds: [0, 7]\noptions: {epochs: 60}\n");
+  EXPECT_EQ(experiment.name, "main");
+  EXPECT_EQ(experiment.title, "A grid");
+  ASSERT_EQ(experiment.jobs.size(), 16U);
+  EXPECT_EQ(experiment.jobs[0].title(), "uci tgn random seed 0");
+  EXPECT_EQ(experiment.jobs[1].title(), "uci tgn random seed 7");
+  EXPECT_EQ(experiment.jobs[2].title(), "uci tgn curnm seed 0");
+  EXPECT_EQ(experiment.jobs[15].title(), "WIKI jodie curnm seed 7");
+  for (const Job& job : experiment.jobs) EXPECT_EQ(job.flags.at("epochs"), "60");
+}
+
+TEST(ExperimentFile, TakesItsNameFromTheFile) {
+  EXPECT_EQ(parse(kSmall).name, "grid");
+  EXPECT_EQ(parse(kSmall).title, "grid");
+}
+
+TEST(ExperimentFile, TheNearestOptionWins) {
+  const Experiment experiment = parse(
+      "networks: [uci: {epochs: 2, batch: 2, pool: 2, ablate: network}]\n"
+      "models: [tgn: {epochs: 3, batch: 3, pool: 3}]\n"
+      "miners: [curnm: {epochs: 4, batch: 4}]\nseeds: [0]\n"
+      "options: {epochs: 1, batch: 1, pool: 1, ablate: shared}\n"
+      "variants: {other: {epochs: 5}}\n");
+  const std::map<std::string, std::string> expected = {
+      {"epochs", "5"}, {"batch", "4"}, {"pool", "3"}, {"ablate", "network"}};
+  EXPECT_EQ(experiment.jobs.at(0).flags, expected);
+}
+
+TEST(ExperimentFile, VariantsHaveNames) {
+  const Experiment experiment = parse(
+      std::string(kSmall) + "variants:\n  complete: {}\n  empty:\n  fixed pi: {ablate: pi}\n");
+  ASSERT_EQ(experiment.jobs.size(), 3U);
+  EXPECT_EQ(experiment.jobs[0].variant, "complete");
+  EXPECT_EQ(experiment.jobs[2].title(), "uci tgn random seed 0 (fixed pi)");
+  EXPECT_EQ(experiment.jobs[0].key(), experiment.jobs[1].key()) << "the same work";
+  EXPECT_NE(experiment.jobs[0].key(), experiment.jobs[2].key());
+}
+
+TEST(ExperimentFile, SeveralGridsShareWhatTheTopSays) {
+  const Experiment experiment = parse(
+      "seeds: [0]\nmodels: [tgn]\noptions: {epochs: 9}\ngrids:\n"
+      "  - {networks: [uci], miners: [random, curnm]}\n"
+      "  - {networks: [WIKI, uci], miners: [curnm], models: [tgn, jodie]}\n"
+      "  - {networks: [uci], miners: [curnm], options: {epochs: 1}}\n");
+  std::vector<std::string> titles;
+  for (const Job& job : experiment.jobs) titles.push_back(job.title() + job.flags.at("epochs"));
+  EXPECT_EQ(titles, (std::vector<std::string>{"uci tgn random seed 09", "uci tgn curnm seed 09",
+                                              "WIKI tgn curnm seed 09", "WIKI jodie curnm seed 09",
+                                              "uci jodie curnm seed 09", "uci tgn curnm seed 01"}))
+      << "uci tgn curnm of the second grid is that of the first";
+}
+
+TEST(ExperimentFile, HonoursAnchorsAndMerges) {
+  const Experiment experiment = parse(
+      "networks: &some [uci]\nmodels: [tgn]\nminers: [curnm]\nseeds: &s [3]\n"
+      "options: &base {epochs: 5, batch: 7}\ngrids:\n"
+      "  - {networks: *some, seeds: *s, options: {<<: *base, epochs: 6}}\n");
+  ASSERT_EQ(experiment.jobs.size(), 1U);
+  EXPECT_EQ(experiment.jobs[0].seed, 3);
+  EXPECT_EQ(experiment.jobs[0].flags.at("epochs"), "6") << "its own key wins";
+  EXPECT_EQ(experiment.jobs[0].flags.at("batch"), "7");
+
+  const Experiment two = parse(
+      "networks: [uci]\nmodels: [tgn]\nminers: [curnm]\nseeds: [0]\n"
+      "variants:\n  a: &a {epochs: 1, pool: 4}\n  b: &b {epochs: 2, batch: 3}\n"
+      "  c: {<<: [*a, *b]}\n");
+  EXPECT_EQ(two.jobs.at(2).flags.at("epochs"), "1") << "the first of several maps wins";
+  EXPECT_EQ(two.jobs.at(2).flags.at("batch"), "3");
+}
+
+TEST(ExperimentFile, SaysWhereItIsWrong) {
+  EXPECT_EQ(parse_error(std::string(kSmall) + "optoins: {epochs: 1}\n"),
+            "grid.yml:5:1: unknown key 'optoins'; did you mean 'options'? (known: name, title, "
+            "grids, networks, models, miners, seeds, options, variants)");
+  EXPECT_EQ(parse_error(std::string(kSmall) + "options: {epoch: 1}\n").substr(0, 66),
+            "grid.yml:5:11: unknown key 'epoch'; did you mean 'epochs'? (known:");
+  EXPECT_EQ(parse_error("networks: [uci]\nmodels: [tng]\nminers: [random]\nseeds: [0]\n"),
+            "grid.yml:2:10: unknown model 'tng'; did you mean 'tgn'? (known: tgn, jodie)");
+  EXPECT_EQ(parse_error("networks: [uci\nmodels: [tgn]\n").substr(0, 13), "grid.yml:2:7:");
+  EXPECT_EQ(parse_error(std::string(kSmall) + "seeds: [1]\n"),
+            "grid.yml:5:1: 'seeds' stands here twice");
+  EXPECT_EQ(parse_error("models: [tgn]\nminers: [random]\nseeds: [0]\n"),
+            "grid.yml:1:1: 'networks' is missing");
+  for (const char* bad : {"", "[]", "just text", "networks: 3"}) {
+    EXPECT_NE(parse_error(bad), "") << bad;
+  }
+}
+
+TEST(ExperimentFile, RefusesListsAndSeedsThatAreNone) {
+  const auto with = [](const std::string& networks, const std::string& seeds) {
+    return "networks: " + networks + "\nmodels: [tgn]\nminers: [random]\nseeds: " + seeds + "\n";
+  };
+  EXPECT_EQ(parse_error(with("[]", "[0]")),
+            "grid.yml:1:11: networks is a list with at least one entry");
+  EXPECT_EQ(parse_error(with("[uci]", "[0, x]")),
+            "grid.yml:4:12: a seed is a whole number, 0 or more");
+  EXPECT_NE(parse_error(with("[uci]", "[-1]")), "");
+  EXPECT_NE(parse_error(with("[uci]", "[0.5]")), "");
+  EXPECT_NE(parse_error(with("[[uci]]", "[0]")), "");
+  EXPECT_NE(parse_error(with("[uci: [epochs]]", "[0]")), "");
+}
+
+TEST(ExperimentFile, FoldersOfDifferentJobsDiffer) {
+  const Experiment experiment = parse(
+      "networks: [synthetic:drift, a/b, uci]\nmodels: [tgn]\nminers: [random, curnm]\n"
+      "seeds: [0, 1]\nvariants: {a: {pool: 4}, b: {pool: 8}}\n");
+  std::set<std::string> folders;
+  for (const Job& job : experiment.jobs) {
+    folders.insert(job.folder_name());
+    EXPECT_EQ(job.folder_name().find_first_of("/: "), std::string::npos);
+  }
+  EXPECT_EQ(folders.size(), experiment.jobs.size());
+}
+
+TEST(ExperimentFile, AMissingFileIsAnError) {
+  EXPECT_NE(error_of([] { read_experiment("no/such.yml", kWords); }).find("no/such.yml"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace curnm

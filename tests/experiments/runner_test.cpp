@@ -1,0 +1,234 @@
+#include "curnm/experiments/runner.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "support/run_folders.h"
+#include "support/temporary_folder.h"
+
+// The program that the runner starts is a shell script here, so that it can crash, hang and lie.
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::read_bytes;
+using testing::write_bytes;
+
+class Watcher final : public RunnerObserver {
+ public:
+  void on_start(const Assignment&) override { ++started; }
+  void on_end(const Assignment&, const RunResult& result) override { ends.push_back(result); }
+  void on_tick(std::span<const std::int64_t> epochs) override {
+    for (std::int64_t done : epochs) most_epochs = std::max(most_epochs, done);
+    most_at_once = std::max(most_at_once, epochs.size());
+    ++ticks;
+  }
+  bool stop_requested() override { return stop_after > 0 && ticks >= stop_after; }
+
+  int started = 0;
+  int ticks = 0;
+  int stop_after = 0;
+  std::size_t most_at_once = 0;
+  std::int64_t most_epochs = 0;
+  std::vector<RunResult> ends;
+};
+
+class RunnerTest : public ::testing::Test {
+ protected:
+  void SetUp() override { testing::write_run_folder(folder_.path() / "template"); }
+
+  /// A program that remembers its arguments and then does as told; $out is its run folder, which
+  /// `finish` fills like a training that ended.
+  void program(const std::string& body) {
+    const fs::path file = folder_.path() / "program";
+    write_bytes(file,
+                "#!/bin/bash\necho \"$@\" >> " + (folder_.path() / "calls").string() +
+                    "\nwhile (($#)); do case $1 in --out|--resume) out=$2;; esac; shift; done\n"
+                    "begin() { mkdir -p $out; cp " +
+                    (folder_.path() / "template").string() +
+                    "/{options.json,metrics.jsonl} $out; }\n"
+                    "finish() { begin; cp " +
+                    (folder_.path() / "template").string() + "/result.json $out; }\n" + body);
+    fs::permissions(file, fs::perms::owner_all);
+  }
+
+  Assignment assignment(std::int64_t seed) {
+    const Job job{.network = "uci",
+                  .model = "tgn",
+                  .miner = "curnm",
+                  .seed = seed,
+                  .flags = {{"epochs", "2"}}};
+    return {.run = store_.add(job), .job = job, .data = "data/uci"};
+  }
+
+  RunnerOutcome run(const std::vector<Assignment>& assignments, std::int64_t workers = 1) {
+    return run_assignments(store_, assignments,
+                           {.program = folder_.path() / "program",
+                            .folder = folder_.path() / "runs",
+                            .workers = workers,
+                            .threads = 3},
+                           watcher_);
+  }
+
+  std::string calls() const { return read_bytes(folder_.path() / "calls"); }
+  RunResult stored(std::size_t index = 0) const { return store_.load().runs.at(index); }
+
+  testing::TemporaryFolder folder_;
+  ResultStore store_{folder_.path() / "results.db"};
+  Watcher watcher_;
+};
+
+TEST_F(RunnerTest, RecordsWhatTheProgramLeaves) {
+  program("finish");
+  const RunnerOutcome outcome = run({assignment(0), assignment(1)});
+  EXPECT_EQ(outcome.done, 2);
+  EXPECT_EQ(outcome.failed, 0);
+  EXPECT_EQ(watcher_.started, 2);
+  EXPECT_EQ(stored(1).state, RunState::kDone);
+  EXPECT_EQ(find_score(stored(), "test", "trans", "ap"), 0.9);
+  const std::string folder = (folder_.path() / "runs" / assignment(0).job.folder_name()).string();
+  EXPECT_EQ(calls().substr(0, calls().find('\n')),
+            "train data/uci --out " + folder +
+                " --model tgn --miner curnm --seed 0 --epochs=2 --threads 3");
+}
+
+TEST_F(RunnerTest, DoesNothingTwice) {
+  program("finish");
+  run({assignment(0)});
+  const RunnerOutcome again = run({assignment(0)});
+  EXPECT_EQ(again.done, 0);
+  EXPECT_EQ(watcher_.started, 1);
+}
+
+TEST_F(RunnerTest, TakesAResultThatWasNeverRecorded) {
+  program("exit 1");
+  testing::write_run_folder(folder_.path() / "runs" / assignment(0).job.folder_name());
+  EXPECT_EQ(run({assignment(0)}).done, 1);
+  EXPECT_EQ(watcher_.started, 0);
+  EXPECT_EQ(stored().state, RunState::kDone);
+}
+
+TEST_F(RunnerTest, ContinuesWhatWasBegun) {
+  program("[[ -e $out ]] && finish || { begin; kill -KILL $$; }");
+  EXPECT_EQ(run({assignment(0)}).failed, 1);
+  EXPECT_EQ(stored().reason, "killed by signal 9 (Killed)");
+  EXPECT_EQ(run({assignment(0)}).done, 0) << "not without being told";
+  store_.retry(1);
+  EXPECT_EQ(run({assignment(0)}).done, 1);
+  EXPECT_NE(calls().find("train --resume "), std::string::npos);
+}
+
+TEST_F(RunnerTest, KeepsTheReasonOfAFailureAndGoesOn) {
+  program(
+      "[[ $out == *-curnm-1-* ]] && finish || { echo 'curnm: the loss became nan' >&2; exit 1; }");
+  const RunnerOutcome outcome = run({assignment(0), assignment(1)});
+  EXPECT_EQ(outcome.failed, 1);
+  EXPECT_EQ(outcome.done, 1);
+  EXPECT_EQ(stored(0).reason, "the loss became nan");
+  EXPECT_EQ(stored(1).state, RunState::kDone);
+}
+
+TEST_F(RunnerTest, DoesNotBelieveAProgramThatLeavesNothing) {
+  program("exit 0");
+  EXPECT_EQ(run({assignment(0)}).failed, 1);
+  EXPECT_NE(stored().reason.find("is not a run"), std::string::npos);
+}
+
+TEST_F(RunnerTest, AProgramThatDoesNotExistFailsItsRuns) {
+  EXPECT_EQ(run({assignment(0)}).failed, 1);
+  EXPECT_EQ(stored().reason, "exit code 127");
+}
+
+TEST_F(RunnerTest, ANetworkThatIsMissingFailsItsRunsOnly) {
+  program("finish");
+  Assignment without = assignment(0);
+  without.missing = "there is no such network";
+  const RunnerOutcome outcome = run({without, assignment(1)});
+  EXPECT_EQ(outcome.failed, 1);
+  EXPECT_EQ(outcome.done, 1);
+  EXPECT_EQ(stored(0).reason, "there is no such network");
+}
+
+TEST_F(RunnerTest, PausedRunsArePaused) {
+  program("begin");
+  Assignment part = assignment(0);
+  part.until_epoch = 2;
+  const RunnerOutcome outcome = run({part});
+  EXPECT_EQ(outcome.done + outcome.failed, 0);
+  EXPECT_EQ(stored().state, RunState::kPaused);
+  EXPECT_EQ(stored().curve.size(), 2U);
+  EXPECT_NE(calls().find("--until-epoch 2"), std::string::npos);
+}
+
+TEST_F(RunnerTest, StopsWhenAskedAndGoesOnLater) {
+  program("[[ -e $out ]] && { finish; exit; }; begin; trap 'exit 143' TERM; sleep 60 & wait");
+  watcher_.stop_after = 2;
+  const RunnerOutcome outcome = run({assignment(0), assignment(1)}, /*workers=*/1);
+  EXPECT_TRUE(outcome.stopped);
+  EXPECT_EQ(outcome.failed, 0) << "it was us who stopped it";
+  EXPECT_EQ(stored().state, RunState::kWaiting);
+  EXPECT_EQ(watcher_.most_epochs, 2);
+  watcher_.stop_after = 0;
+  program("finish");
+  EXPECT_EQ(run({assignment(0), assignment(1)}).done, 2);
+}
+
+TEST_F(RunnerTest, WorksOnSeveralAtOnce) {
+  program("sleep 0.5; finish");
+  const RunnerOutcome outcome =
+      run({assignment(0), assignment(1), assignment(2), assignment(3)}, /*workers=*/3);
+  EXPECT_EQ(outcome.done, 4);
+  EXPECT_EQ(watcher_.most_at_once, 3U);
+}
+
+TEST_F(RunnerTest, LeavesAloneWhatAnotherProcessHas) {
+  program("finish");
+  const Assignment taken = assignment(0);
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t other = ::fork();
+  if (other == 0) {
+    const bool has = ResultStore(folder_.path() / "results.db").claim(taken.run);
+    if (::write(ready[1], has ? "y" : "n", 1) != 1) ::_exit(1);
+    ::pause();
+  }
+  char answer = 'n';
+  ASSERT_EQ(::read(ready[0], &answer, 1), 1);
+  ASSERT_EQ(answer, 'y');
+  const RunnerOutcome outcome = run({taken, assignment(1)});
+  EXPECT_EQ(outcome.elsewhere, 1);
+  EXPECT_EQ(outcome.done, 1);
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+  EXPECT_EQ(run({taken, assignment(1)}).done, 1) << "it is free now";
+}
+
+TEST_F(RunnerTest, ProgramsStopWhenTheRunnerIsKilled) {
+  const fs::path stopped = folder_.path() / "stopped";
+  program("begin; trap 'touch " + stopped.string() + "; exit 143' TERM; sleep 60 & wait");
+  const Assignment mine = assignment(0);
+  const pid_t runner = ::fork();
+  if (runner == 0) {
+    ResultStore store(folder_.path() / "results.db");
+    Watcher watcher;
+    run_assignments(store, std::vector{mine},
+                    {.program = folder_.path() / "program", .folder = folder_.path() / "runs"},
+                    watcher);
+    ::_exit(0);
+  }
+  const fs::path begun = folder_.path() / "runs" / mine.job.folder_name() / "metrics.jsonl";
+  for (int i = 0; i < 500 && !fs::exists(begun); ++i) ::usleep(10'000);
+  ::usleep(100'000);  // the trap is set after that
+  ::kill(runner, SIGKILL);
+  ::waitpid(runner, nullptr, 0);
+  for (int i = 0; i < 500 && !fs::exists(stopped); ++i) ::usleep(10'000);
+  EXPECT_TRUE(fs::exists(stopped));
+  EXPECT_EQ(stored().state, RunState::kWaiting);
+}
+
+}  // namespace
+}  // namespace curnm
