@@ -2,19 +2,38 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 
 namespace curnm::cli {
 namespace {
 
 std::atomic<int> received = 0;
-extern "C" void remember_signal(int signal) { received = signal; }
+std::atomic<std::int64_t> received_at = 0;  // milliseconds
+
+std::int64_t now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
+
+/// Only what a signal handler may do.
+extern "C" void remember_signal(int signal) {
+  // timeout(1) and some shells signal a process and then its whole group: that is one request.
+  constexpr std::int64_t kSameRequest = 500;
+  if (received != 0 && now() - received_at > kSameRequest) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  if (received == 0) received_at = now();
+  received = signal;
+}
 
 }  // namespace
 
 SignalWatch::SignalWatch() {
   struct sigaction action {};
   action.sa_handler = remember_signal;
-  action.sa_flags = SA_RESETHAND;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
 }

@@ -261,5 +261,17 @@ TEST_F(TrainCli, ListAndDoctorAnswer) {
   EXPECT_TRUE(contains(doctor.out, "GF/s")) << doctor.out;
 }
 
+TEST_F(TrainCli, APausedRunGoesOnToTheSameBits) {
+  ASSERT_EQ(curnm(train("whole")).exit_code, 0);
+  const CommandResult paused = curnm(train("parts") + " --until-epoch 1");
+  EXPECT_EQ(paused.exit_code, 0) << paused.err;
+  EXPECT_TRUE(contains(paused.err, "curnm train --resume parts")) << paused.err;
+  EXPECT_FALSE(fs::exists(folder_ / "parts/result.json"));
+  EXPECT_EQ(curnm("train --resume parts --until-epoch 2").exit_code, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "parts/result.json"));
+  EXPECT_EQ(curnm("train --resume parts").exit_code, 0);
+  EXPECT_EQ(result("parts"), result("whole"));
+}
+
 }  // namespace
 }  // namespace curnm

@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/cli_fixture.h"
+
+// Grids and searches as a person does them.
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::CommandResult;
+using testing::contains;
+
+class ExperimentCli : public testing::Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    ASSERT_EQ(curnm("generate --nodes 120 --events 2500 --out data/net").exit_code, 0);
+  }
+
+  static std::string grid(const std::string& networks, int epochs = 2) {
+    return "name: small\nnetworks: " + networks +
+           "\nmodels: [jodie: {width: 16, time-width: 8}]\nminers: [random, curnm: {pool: 4}]\n"
+           "seeds: [0, 1]\noptions: {batch: 50, epochs: " +
+           std::to_string(epochs) + "}\n";
+  }
+  json runs() const { return json::parse(curnm("results results/results.db --format json").out); }
+};
+
+TEST_F(ExperimentCli, RunsAGridOnce) {
+  write("grid.yml", grid("[net]"));
+  const CommandResult first = curnm("experiment grid.yml");
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_TRUE(contains(first.err, "4 runs to do")) << first.err;
+  EXPECT_TRUE(contains(first.err, "[4/4]")) << first.err;
+
+  const json all = runs();
+  ASSERT_EQ(all.size(), 4U);
+  for (const json& run : all) {
+    EXPECT_EQ(run["state"], "done");
+    EXPECT_EQ(run["options"]["model"]["width"], 16);
+    EXPECT_GT(run["scores"]["test"]["trans"]["ap"].get<double>(), 0);
+    EXPECT_FALSE(run["environment"]["cpu"].get<std::string>().empty());
+  }
+  EXPECT_EQ(all[2]["miner"], "curnm");
+  EXPECT_EQ(all[2]["options"]["miner"]["pool"], 4);
+
+  const CommandResult second = curnm("experiment grid.yml");
+  EXPECT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_TRUE(contains(second.err, "nothing is left to do")) << second.err;
+  EXPECT_EQ(runs(), all);
+
+  fs::remove(folder_ / "results/results.db");
+  EXPECT_EQ(curnm("experiment grid.yml").exit_code, 0);
+  EXPECT_EQ(runs(), all) << "made again from the folders of the runs";
+}
+
+TEST_F(ExperimentCli, GoesOnAfterAKill) {
+  write("grid.yml", grid("[net]", /*epochs=*/3));
+  const CommandResult killed = shell(std::string(CURNM_BINARY) +
+                                     " experiment grid.yml --workers 1 & p=$!; "
+                                     "until ls results/runs/*/result.json >/dev/null 2>&1; do "
+                                     "sleep 0.05; done; kill -KILL $p; wait $p");
+  EXPECT_EQ(killed.exit_code, 137) << killed.err;
+  const CommandResult rest = curnm("experiment grid.yml");
+  EXPECT_EQ(rest.exit_code, 0) << rest.err;
+  const json all = runs();
+  ASSERT_EQ(all.size(), 4U);
+  for (const json& run : all) {
+    EXPECT_EQ(run["state"], "done");
+    EXPECT_EQ(run["epochs"], 3);
+  }
+}
+
+TEST_F(ExperimentCli, APlanLeavesNoTrace) {
+  write("grid.yml", grid("[net]"));
+  const CommandResult plan = curnm("experiment grid.yml --plan");
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_TRUE(contains(plan.err, "0/2")) << plan.err;
+  EXPECT_EQ(entries(), 2U) << "the network and the grid";
+}
+
+TEST_F(ExperimentCli, GoesOnWithoutANetworkThatCannotBeHad) {
+  write("grid.yml", grid("[nte, net]", /*epochs=*/1));
+  const CommandResult result = curnm("experiment grid.yml");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.err, "warning: nte is not in data and cannot be had")) << result.err;
+  EXPECT_TRUE(contains(result.err, "4 run(s) failed")) << result.err;
+  const CommandResult failed = curnm("results results/results.db --state failed");
+  EXPECT_TRUE(contains(failed.out, "nte is not in data")) << failed.out;
+  EXPECT_EQ(json::parse(curnm("results results/results.db --state done --format json").out).size(),
+            4U);
+
+  fs::copy(folder_ / "data/net", folder_ / "data/nte");
+  EXPECT_TRUE(contains(curnm("experiment grid.yml").err, "nothing is left to do"))
+      << "nothing is tried again silently";
+  EXPECT_EQ(curnm("experiment grid.yml --retry-failed").exit_code, 0);
+  for (const json& run : runs()) EXPECT_EQ(run["state"], "done");
+}
+
+TEST_F(ExperimentCli, ChecksEveryRunBeforeTheFirst) {
+  const auto error = [&](const std::string& options) {
+    write("grid.yml", "networks: [net]\nmodels: [jodie]\nminers: [random]\nseeds: [0]\noptions: " +
+                          options + "\n");
+    const CommandResult result = curnm("experiment grid.yml");
+    EXPECT_NE(result.exit_code, 0) << options;
+    EXPECT_FALSE(fs::exists(folder_ / "results"));
+    return result.err;
+  };
+  EXPECT_TRUE(contains(error("{plateau: hold}"), "--plateau has no effect on random"));
+  EXPECT_TRUE(contains(error("{epochs: 0}"), "--epochs 0 is out of range"));
+  EXPECT_TRUE(contains(error("{epochs: many}"), "--epochs"));
+  EXPECT_TRUE(contains(error("{epoch: 1}"), "grid.yml:5:11: unknown key 'epoch'"));
+  EXPECT_TRUE(contains(error("{seed: 1}"), "unknown key 'seed'"));
+}
+
+TEST_F(ExperimentCli, ASearchPromotesTheBest) {
+  const std::string tune =
+      "tune net --model jodie --epochs 4 --trials 4 --first-epochs 1 --reduction 2 "
+      "--set width=16 --set time-width=8 --set batch=50 --vary pool=2,4,6,8 --vary tau=0.3,0.7";
+  const CommandResult found = curnm(tune + " --json");
+  ASSERT_EQ(found.exit_code, 0) << found.err;
+  EXPECT_TRUE(contains(found.err, "rung 1: 4 trials up to epoch 1")) << found.err;
+  EXPECT_TRUE(contains(found.err, "rung 2: 2 trials up to epoch 2")) << found.err;
+  EXPECT_TRUE(contains(found.err, "rung 3: 1 trials up to epoch 4")) << found.err;
+  const json best = json::parse(found.out);
+  ASSERT_EQ(best.size(), 1U);
+  EXPECT_GT(best[0]["test_ap"].get<double>(), 0);
+  std::map<int, int> by_epochs;
+  for (const json& run : runs()) ++by_epochs[run["epochs"].get<int>()];
+  EXPECT_EQ(by_epochs, (std::map<int, int>{{1, 2}, {2, 1}, {4, 1}}));
+
+  const CommandResult again = curnm(tune);
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_FALSE(contains(again.err, "[1/")) << "nothing was left to train: " << again.err;
+  EXPECT_TRUE(contains(again.out, "the best: curnm train net --model jodie --miner curnm"))
+      << again.out;
+}
+
+TEST_F(ExperimentCli, ASearchSaysWhatItCannotDo) {
+  const auto error = [&](const std::string& flags) {
+    const CommandResult result = curnm("tune net --model jodie " + flags);
+    EXPECT_EQ(result.exit_code, 2) << flags;
+    return result.err;
+  };
+  EXPECT_TRUE(contains(error("--strategy halfing"), "did you mean 'halving'?"));
+  EXPECT_TRUE(contains(error("--vary pol=2,4"), "did you mean 'pool'?"));
+  EXPECT_TRUE(contains(error("--vary pool"), "give NAME=VALUE"));
+  EXPECT_TRUE(contains(error("--miner random"), "say what to try"));
+  EXPECT_TRUE(contains(error("--vary pool=3"), "M must be even"));
+  EXPECT_TRUE(contains(error("--trials 0"), "--trials 0 is out of range"));
+}
+
+TEST_F(ExperimentCli, ResultsOfNothing) {
+  EXPECT_TRUE(contains(curnm("results none.db").err, "there is no store none.db"));
+  write("letter.db",
+        "Dear store, this is a letter and no database, though it is long enough to "
+        "be taken for one by whoever looks at its first hundred bytes.");
+  EXPECT_TRUE(contains(curnm("results letter.db").err, "is not a store of results"));
+  write("grid.yml", grid("[net]", 1));
+  ASSERT_EQ(curnm("experiment grid.yml").exit_code, 0);
+  const CommandResult none = curnm("results results/results.db --model tgn");
+  EXPECT_EQ(none.exit_code, 0);
+  EXPECT_TRUE(contains(none.err, "no run is like that")) << none.err;
+  EXPECT_TRUE(contains(curnm("results results/results.db --state dnoe").err, "'done'"));
+}
+
+}  // namespace
+}  // namespace curnm
