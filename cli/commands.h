@@ -22,5 +22,6 @@ void add_train(CLI::App& app, int& exit_code);
 void add_experiment(CLI::App& app, int& exit_code);
 void add_tune(CLI::App& app, int& exit_code);
 void add_results(CLI::App& app);
+void add_report(CLI::App& app);
 
 }  // namespace curnm::cli

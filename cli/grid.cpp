@@ -81,10 +81,12 @@ double GridProgress::seconds_left() const {
   return left * watch_.seconds() * static_cast<double>(workers_) / ended_estimate_;
 }
 
+void GridProgress::on_start(const Assignment& assignment) { started_.insert(assignment.run); }
+
 void GridProgress::on_end(const Assignment& assignment, const RunResult& result) {
   const auto found = waiting_.find(assignment.run);
   if (found != waiting_.end()) {
-    ended_estimate_ += found->second;
+    if (started_.contains(assignment.run)) ended_estimate_ += found->second;
     waiting_.erase(found);
   }
   fmt::print(stderr, "{}[{}/{}] {}: {}; {}\n", on_terminal_ ? "\r\x1b[K" : "",

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
+#include <set>
 #include <string>
 
 #include "cli/print.h"
@@ -33,6 +34,7 @@ class GridProgress final : public RunnerObserver {
   /// `estimates`: seconds by run, if done one after the other.
   GridProgress(std::map<std::int64_t, double> estimates, std::int64_t workers);
 
+  void on_start(const Assignment& assignment) override;
   void on_end(const Assignment& assignment, const RunResult& result) override;
   void on_tick(std::span<const std::int64_t> epochs) override;
   bool stop_requested() override;
@@ -43,7 +45,8 @@ class GridProgress final : public RunnerObserver {
   std::map<std::int64_t, double> waiting_;  // estimates of the runs that have not ended
   std::size_t count_;
   std::int64_t workers_;
-  double ended_estimate_ = 0;
+  std::set<std::int64_t> started_;  // others had their result already
+  double ended_estimate_ = 0;       // of those that were started and have ended
   Stopwatch watch_;
   bool on_terminal_;
 };

@@ -57,6 +57,7 @@ int run(int argc, char** argv) {
   add_experiment(app, exit_code);
   add_tune(app, exit_code);
   add_results(app);
+  add_report(app);
   add_bench(app);
   add_list(app);
   add_doctor(app);

@@ -5,6 +5,7 @@
 #include "curnm/base/names.h"
 #include "curnm/evaluation/negatives.h"
 #include "curnm/experiments/store.h"
+#include "curnm/report/report.h"
 
 namespace curnm::cli {
 namespace {
@@ -98,6 +99,8 @@ void run_results(ResultsFlags& flags) {
       ResultStore(flags.store, ResultStore::Mode::kExisting).load(flags.filter);
   if (flags.format == "json") {
     fmt::print("{}\n", to_json(results).dump(2));
+  } else if (flags.format == "csv") {
+    fmt::print("{}", csv_report(results));
   } else {
     print_table(results, flags);
   }

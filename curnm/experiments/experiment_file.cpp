@@ -200,17 +200,17 @@ class Reader {
     const auto miners = named_choices(required("miners"), "miners", "miner", vocabulary_.miners);
     const auto all_seeds = seeds(required("seeds"));
     const auto all_variants = variants(part("variants"));
-    for (const Choice& network : networks) {
-      for (const Choice& model : models) {
-        for (const Choice& miner : miners) {
-          for (const Choice& variant : all_variants) {
-            Flags flags = variant.flags;  // insert() keeps what is there: the nearest wins
-            for (const Flags* further : {&miner.flags, &model.flags, &network.flags, &shared}) {
-              flags.insert(further->begin(), further->end());
-            }
-            for (std::int64_t seed : all_seeds) {
+    for (std::int64_t seed : all_seeds) {  // a whole picture early, then a sharper one
+      for (const Choice& network : networks) {
+        for (const Choice& model : models) {
+          for (const Choice& miner : miners) {
+            for (const Choice& variant : all_variants) {
+              Flags flags = variant.flags;  // insert() keeps what is there: the nearest wins
+              for (const Flags* further : {&miner.flags, &model.flags, &network.flags, &shared}) {
+                flags.insert(further->begin(), further->end());
+              }
               experiment.jobs.push_back(
-                  {network.name, model.name, miner.name, seed, flags, variant.name});
+                  {network.name, model.name, miner.name, seed, std::move(flags), variant.name});
             }
           }
         }

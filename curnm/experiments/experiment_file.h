@@ -20,6 +20,8 @@
 //     complete: {}
 //     without pi: {ablate: pi}
 //
+// All runs of the first seed come before those of the second.
+//
 // Instead of one grid there may be several under `grids:`, each a map of these keys; what a grid
 // does not say it takes from the top. Options of a variant override those of the miner, these those
 // of the model, of the network, and the shared ones. Anchors, aliases and `<<` work.

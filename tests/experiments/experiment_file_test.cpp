@@ -31,8 +31,9 @@ TEST(ExperimentFile, IsTheProductOfItsLists) {
   EXPECT_EQ(experiment.title, "A grid");
   ASSERT_EQ(experiment.jobs.size(), 16U);
   EXPECT_EQ(experiment.jobs[0].title(), "uci tgn random seed 0");
-  EXPECT_EQ(experiment.jobs[1].title(), "uci tgn random seed 7");
-  EXPECT_EQ(experiment.jobs[2].title(), "uci tgn curnm seed 0");
+  EXPECT_EQ(experiment.jobs[1].title(), "uci tgn curnm seed 0");
+  EXPECT_EQ(experiment.jobs[2].title(), "uci jodie random seed 0");
+  EXPECT_EQ(experiment.jobs[8].title(), "uci tgn random seed 7") << "a seed of all, then the next";
   EXPECT_EQ(experiment.jobs[15].title(), "WIKI jodie curnm seed 7");
   for (const Job& job : experiment.jobs) EXPECT_EQ(job.flags.at("epochs"), "60");
 }

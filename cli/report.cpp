@@ -1,0 +1,80 @@
+#include "curnm/report/report.h"
+
+#include <array>
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "curnm/base/files.h"
+#include "curnm/base/names.h"
+#include "curnm/experiments/run_folder.h"
+#include "curnm/experiments/store.h"
+
+namespace curnm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportFlags {
+  std::string source;
+  std::string out;
+  std::string format = "html";
+  std::string title;
+  std::vector<std::string> experiments;
+};
+
+struct FormatEntry {
+  std::string_view name;
+  std::string (*write)(const ResultSet&, const ReportOptions&);
+};
+constexpr std::array<FormatEntry, 4> kFormats = {{
+    {"html", html_report},
+    {"md", markdown_report},
+    {"latex", latex_report},
+    {"csv", [](const ResultSet& results, const ReportOptions&) { return csv_report(results); }},
+}};
+
+/// A store, or the folder of one run.
+ResultSet read_results(const ReportFlags& flags) {
+  if (!fs::is_directory(flags.source)) {
+    return ResultStore(flags.source, ResultStore::Mode::kExisting)
+        .load({.experiments = flags.experiments});
+  }
+  if (!flags.experiments.empty()) {
+    throw UsageError(fmt::format("--experiment has no effect on the run {}", flags.source));
+  }
+  ResultSet results;
+  results.runs.push_back(read_run_folder(flags.source));
+  return results;
+}
+
+void run_report(const ReportFlags& flags) {
+  const FormatEntry& format =
+      find_entry("format", std::span<const FormatEntry>(kFormats), flags.format);
+  const ResultSet results = read_results(flags);
+  const std::string text = format.write(
+      results,
+      {.title = flags.title.empty() ? "Results of " + last_name(flags.source) : flags.title});
+  if (flags.out.empty()) {
+    fmt::print("{}", text);
+    return;
+  }
+  write_file_atomically(flags.out, text);
+  fmt::print(stderr, "{}: {} runs, {} kB\n", flags.out, results.runs.size(), text.size() / 1000);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+  auto flags = std::make_shared<ReportFlags>();
+  CLI::App* command =
+      app.add_subcommand("report", "Tables and charts of a store of results, or of one run");
+  command->add_option("source", flags->source, "a store, or the folder of a run")->required();
+  command->add_option("--out", flags->out, "file to write (default: the standard output)");
+  command->add_option("--format", flags->format, "html, md, latex or csv")->capture_default_str();
+  command->add_option("--title", flags->title, "of the page");
+  command->add_option("--experiment", flags->experiments, "only of these experiments");
+  command->callback([flags] { run_report(*flags); });
+}
+
+}  // namespace curnm::cli
