@@ -187,7 +187,7 @@ std::string learning_figure(std::string_view subject, const std::vector<Method>&
 }
 
 std::string mining_figure(const RunResult& run) {
-  const std::string subject = fmt::format("{}, seed {}", run.miner, run.seed);
+  const std::string_view subject = "losses and candidates";
   const Runs runs = {&run};
   const Range epochs = epochs_of({{"", 0, mean_curve(runs, validation_ap)}});
   std::string body = line_panel("loss parts", subject, curves_of(kLosses, runs), epochs);
@@ -218,7 +218,7 @@ std::string variant_figure(const VariantTable::Group& group, const Measure& meas
   return figure(
       subject, bar_chart(subject + ": difference to the first variant", bars),
       fmt::format("{}: difference to “{}” in percent, mean over the seeds; whiskers: ± one "
-                  "standard deviation; ▲ ▼: significant.",
+                  "standard deviation; ▲ ▼: significant, see the table.",
                   measure_text(measure), variant_text(group.rows.front().name)));
 }
 

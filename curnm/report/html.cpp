@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <utility>
 
 #include "curnm/report/assets.h"
 #include "curnm/report/figures.h"
@@ -15,8 +17,8 @@ namespace curnm {
 namespace {
 
 /// ` class="best below"`, or nothing.
-std::string class_attribute(const SheetCell& cell, bool is_label) {
-  std::string names = is_label ? "label " : "";
+std::string class_attribute(const SheetCell& cell, bool is_text) {
+  std::string names = is_text ? "text " : "";
   if (cell.best) names += "best ";
   if (cell.mark != Mark::kNone) names += cell.mark == Mark::kBelow ? "below " : "above ";
   if (names.empty()) return names;
@@ -25,14 +27,14 @@ std::string class_attribute(const SheetCell& cell, bool is_label) {
 }
 
 void add_rows(std::string& out, const std::vector<std::vector<SheetCell>>& rows,
-              std::size_t labels) {
+              std::size_t text_columns) {
   for (const std::vector<SheetCell>& row : rows) {
     out += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
       const SheetCell& cell = row[i];
       const std::string_view tag = i == 0 ? "th" : "td";
       append(out, "<{}{}{}", tag, i == 0 ? R"( scope="row")" : "",
-             class_attribute(cell, i > 0 && i < labels));
+             class_attribute(cell, i > 0 && i < text_columns));
       if (std::isfinite(cell.key)) append(out, R"( data-key="{:.6g}")", cell.key);
       append(out, ">{}", html_escape(cell.text));
       if (cell.mark != Mark::kNone) out += cell.mark == Mark::kBelow ? " ▼" : " ▲";
@@ -50,15 +52,15 @@ std::string table_of(const Sheet& sheet) {
       R"(<div class="scroll" tabindex="0" role="region" aria-label="{0}"><table class="sortable" aria-label="{0}"><thead><tr>)",
       html_escape(sheet.title));
   for (std::size_t i = 0; i < sheet.header.size(); ++i) {
-    append(out, R"(<th scope="col"{}>{}</th>)", i < sheet.labels ? R"( class="label")" : "",
+    append(out, R"(<th scope="col"{}>{}</th>)", i < sheet.text_columns ? R"( class="text")" : "",
            html_escape(sheet.header[i]));
   }
   out += "</tr></thead>\n<tbody>";
-  add_rows(out, sheet.rows, sheet.labels);
+  add_rows(out, sheet.rows, sheet.text_columns);
   out += "</tbody>";
   if (!sheet.footer.empty()) {
     out += "<tfoot>";
-    add_rows(out, sheet.footer, sheet.labels);
+    add_rows(out, sheet.footer, sheet.text_columns);
     out += "</tfoot>";
   }
   return out + "</table></div>";
@@ -114,29 +116,37 @@ void add_choice(std::string& out, std::string_view id, std::string_view choice,
   out += "</fieldset>\n";
 }
 
+std::size_t index_in(std::vector<std::string>& labels, const std::string& label) {
+  const auto found = std::find(labels.begin(), labels.end(), label);
+  if (found != labels.end()) return static_cast<std::size_t>(found - labels.begin());
+  labels.push_back(label);
+  return labels.size() - 1;
+}
+
 /// One view per measure, of which a switch without any script shows one.
 std::string views(std::string_view id, const std::vector<Measure>& measures,
                   const std::function<std::string(const Measure&)>& view) {
-  const auto index_in = [](std::vector<std::string>& labels, const std::string& label) {
-    const auto found = std::find(labels.begin(), labels.end(), label);
-    if (found != labels.end()) return found - labels.begin();
-    labels.push_back(label);
-    return std::ssize(labels) - 1;
-  };
   std::vector<std::string> sets;
   std::vector<std::string> questions;
-  std::string panels;
+  std::map<std::pair<std::size_t, std::size_t>, std::string> by_choice;
   for (const Measure& measure : measures) {
-    const auto set = index_in(sets, set_text(measure.set));
-    const auto question = index_in(questions, question_text(measure));
-    append(panels, R"(<div class="view set-{} question-{}">{}</div>)", set, question,
-           view(measure));
-    panels += '\n';
+    const std::size_t set = index_in(sets, set_text(measure.set));
+    const std::size_t question = index_in(questions, question_text(measure));
+    by_choice[{set, question}] = view(measure);
   }
   std::string out = R"(<div class="views">)";
   add_choice(out, id, kChoices[0], "Events", sets);
   add_choice(out, id, kChoices[1], "Score", questions);
-  return out + panels + "</div>\n";
+  for (std::size_t set = 0; set < sets.size(); ++set) {
+    for (std::size_t question = 0; question < questions.size(); ++question) {
+      const auto found = by_choice.find({set, question});
+      const bool missing = found == by_choice.end();
+      append(out, "<div class=\"view set-{} question-{}{}\">{}</div>\n", set, question,
+             missing ? " none" : "",
+             missing ? "<p>No run has this score on these events.</p>" : found->second);
+    }
+  }
+  return out + "</div>\n";
 }
 
 std::string score_views(std::string_view id, const Runs& runs, const Grid& grid) {
@@ -227,12 +237,17 @@ void add_run(std::string& out, const RunResult& run) {
       figures(learning_figure(fmt::format("{} · {}, seed {}", run.network, run.model, run.seed),
                               {{run.miner, {&run}}}) +
               mining_figure(run)));
-  add_section(out, "Run", figure_of(run_sheet(run)));
+  add_section(out, "The run", figure_of(run_sheet(run)));
   out += folded("Options and machine",
                 figure_of(environment_sheet({&run})) + figure_of(options_sheet({&run})));
 }
 
-std::string state_counts(const ResultSet& results) {
+std::string lead(const ResultSet& results) {
+  if (results.runs.size() == 1) {
+    const RunResult& run = results.runs.front();
+    return fmt::format("{} on {} with {} negatives, seed {}: {}", run.model, run.network, run.miner,
+                       run.seed, state_text(run.state));
+  }
   std::vector<std::string> counts;
   for (const RunState state : {RunState::kDone, RunState::kRunning, RunState::kPaused,
                                RunState::kWaiting, RunState::kFailed}) {
@@ -272,7 +287,7 @@ std::string html_report(const ResultSet& results, const ReportOptions& options) 
 <p class="lead">{3}.</p></header>
 <main>
 )",
-      html_escape(options.title), kStyle, switch_style(), state_counts(results));
+      html_escape(options.title), kStyle, switch_style(), html_escape(lead(results)));
   if (results.runs.empty()) {
     out += "<p>There are no results yet: a report shows what runs have left in the store.</p>\n";
   } else if (results.runs.size() == 1) {

@@ -73,8 +73,8 @@ void add_sheet(std::string& out, const Sheet& sheet) {
   append(out,
          "\n\\begin{{table}}\n\\centering\\scriptsize\n\\caption{{{}. {}}}\n"
          "\\begin{{tabular}}{{{}{}}}\n\\toprule\n",
-         escape(sheet.title), escape(sheet.caption), std::string(sheet.labels, 'l'),
-         std::string(sheet.header.size() - sheet.labels, 'r'));
+         escape(sheet.title), escape(sheet.caption), std::string(sheet.text_columns, 'l'),
+         std::string(sheet.header.size() - sheet.text_columns, 'r'));
   for (std::size_t i = 0; i < sheet.header.size(); ++i) {
     out += (i > 0 ? " & " : "") + escape(sheet.header[i]);
   }

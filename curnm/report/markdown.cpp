@@ -40,7 +40,7 @@ void add_sheet(std::string& out, const Sheet& sheet) {
   for (const std::string& title : sheet.header) out += " " + escape(title) + " |";
   out += "\n|";
   for (std::size_t i = 0; i < sheet.header.size(); ++i) {
-    out += i < sheet.labels ? " --- |" : " ---: |";
+    out += i < sheet.text_columns ? " --- |" : " ---: |";
   }
   out += '\n';
   for (const auto* rows : {&sheet.rows, &sheet.footer}) {
@@ -63,7 +63,7 @@ std::string markdown_report(const ResultSet& results, const ReportOptions& optio
   }
   for (const ExperimentRuns& experiment : experiments_of(results)) {
     out += "\n## " + escape(experiment_text(experiment)) + "\n";
-    for (const std::string& note : notes_of(experiment)) out += "\n- " + escape(note);
+    for (const std::string& note : notes_of(experiment)) out += "\n" + escape(note) + "\n";
     for (const Sheet& sheet : sheets_of(experiment)) add_sheet(out, sheet);
   }
   return out;

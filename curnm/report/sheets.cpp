@@ -54,16 +54,19 @@ std::int64_t largest_count(const ScoreTable& table) {
   return largest;
 }
 
-bool has_ours(const std::vector<std::string>& miners) {
-  return std::find(miners.begin(), miners.end(), kOurs) != miners.end();
+bool is_comparable(const ScoreTable& table) {
+  return table.miners.size() > 1 &&
+         std::find(table.miners.begin(), table.miners.end(), kOurs) != table.miners.end();
 }
+
+bool is_ranked(const ScoreTable& table) { return table.miners.size() > 1 && table.ranks.rows > 0; }
 
 std::vector<SheetCell> rank_row(const ScoreTable& table) {
   const auto rows = [](const MeanRanks& ranks) {
     return count_text(static_cast<std::size_t>(ranks.rows), "row");
   };
   SheetCell title = row_label("mean rank", rows(table.ranks));
-  if (table.paper_ranks.rows > 0) title.asides.push_back("paper " + rows(table.paper_ranks));
+  if (table.paper_ranks.rows > 0) title.asides.push_back("paper: " + rows(table.paper_ranks));
   std::vector<SheetCell> cells = {std::move(title)};
   for (std::size_t i = 0; i < table.miners.size(); ++i) {
     cells.push_back(number(decimal(table.ranks.ranks[i], 2), table.ranks.ranks[i]));
@@ -79,8 +82,22 @@ std::string test_text(std::int64_t comparisons) {
       kSignificance, count_text(static_cast<std::size_t>(comparisons), "comparison"));
 }
 
-std::string json_text(const nlohmann::ordered_json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+std::string score_caption(const ScoreTable& table, std::int64_t usual_count) {
+  std::string caption =
+      fmt::format("Mean{} over {} unless noted.", usual_count > 1 ? " ± standard deviation" : "",
+                  count_text(static_cast<std::size_t>(usual_count), "seed"));
+  if (table.miners.size() > 1) caption += " Bold: the best miner of the row.";
+  if (table.comparisons > 0) {
+    caption += fmt::format(" ▼ below {0}, ▲ above {0}: {1}.", kOurs, test_text(table.comparisons));
+  } else if (is_comparable(table)) {
+    caption += " Differences are not tested: that takes two seeds in common, and scores that vary.";
+  }
+  if (is_comparable(table)) {
+    caption +=
+        fmt::format(" AvgImp: by how many percent {} is above the others, on average.", kOurs);
+  }
+  if (is_ranked(table)) caption += " Mean rank: over the rows in which every miner has a result.";
+  return caption;
 }
 
 void add_if_filled(std::vector<Sheet>& sheets, Sheet sheet) {
@@ -117,31 +134,15 @@ std::string experiment_text(const ExperimentRuns& experiment) {
 }
 
 Sheet score_sheet(const ScoreTable& table) {
-  Sheet sheet{.title = measure_text(table.measure), .header = {"network"}};
-  const bool comparable = has_ours(table.miners) && table.miners.size() > 1;
+  const bool comparable = is_comparable(table);
   const bool has_rules = std::any_of(table.rows.begin(), table.rows.end(), [](const auto& row) {
     return std::isfinite(row.baseline.ap);
   });
   const std::int64_t usual_count = largest_count(table);
-  sheet.caption = fmt::format("Mean{} over {}.", usual_count > 1 ? " ± standard deviation" : "",
-                              count_text(static_cast<std::size_t>(usual_count), "seed"));
-  if (table.miners.size() > 1) sheet.caption += " Bold: the best miner of the row.";
-  if (table.comparisons > 0) {
-    sheet.caption +=
-        fmt::format(" ▼ below {0}, ▲ above {0}: {1}.", kOurs, test_text(table.comparisons));
-  } else if (comparable) {
-    sheet.caption +=
-        " Differences are not tested: that takes two seeds in common, and scores that vary.";
-  }
-  if (comparable) {
-    sheet.caption +=
-        fmt::format(" AvgImp: by how many percent {} is above the others, on average.", kOurs);
-  }
-  if (table.ranks.rows > 0 && table.miners.size() > 1) {
-    sheet.caption += " Mean rank: over the rows in which every miner has a result.";
-  }
+  Sheet sheet{.title = measure_text(table.measure),
+              .caption = score_caption(table, usual_count),
+              .header = {"network"}};
   if (has_rules) sheet.caption += " Rule: the best of the rules without learning.";
-
   sheet.header.insert(sheet.header.end(), table.miners.begin(), table.miners.end());
   if (comparable) sheet.header.push_back("AvgImp %");
   if (has_rules) sheet.header.push_back("rule");
@@ -167,7 +168,7 @@ Sheet score_sheet(const ScoreTable& table) {
     }
     sheet.rows.push_back(std::move(cells));
   }
-  if (table.miners.size() > 1 && table.ranks.rows > 0) {
+  if (is_ranked(table)) {
     sheet.footer.push_back(rank_row(table));
     sheet.footer.back().resize(sheet.header.size());
   }
@@ -249,7 +250,7 @@ Sheet variant_sheet(const VariantTable& table) {
                   "Mean ± standard deviation over seeds, and the difference to the first "
                   "variant with the same seed in percent of it.",
               .header = {"network", "variant", "score", "difference %", "p", "seconds per epoch"},
-              .labels = 2};
+              .text_columns = 2};
   if (table.comparisons > 0) {
     sheet.caption +=
         fmt::format(" ▼ below, ▲ above the first variant: {}.", test_text(table.comparisons));
@@ -277,11 +278,11 @@ Sheet variant_sheet(const VariantTable& table) {
 Sheet unfinished_sheet(const Runs& runs) {
   Sheet sheet{.title = "Failed and unfinished runs",
               .caption = "They count in no table above.",
-              .header = {"network", "model", "miner", "seed", "state", "reason"},
-              .labels = 6};
+              .header = {"network", "seed", "state", "reason"},
+              .text_columns = 4};
   for (const RunResult* run : runs) {
     if (run->state == RunState::kDone) continue;
-    sheet.rows.push_back({label(run->network), label(run->model), label(run->miner),
+    sheet.rows.push_back({row_label(run->network, fmt::format("{} {}", run->model, run->miner)),
                           label(std::to_string(run->seed)), label(state_text(run->state)),
                           label(run->reason.empty() ? std::string(kDash) : run->reason)});
   }
@@ -292,7 +293,7 @@ Sheet options_sheet(const Runs& runs) {
   Sheet sheet{.title = "Options",
               .caption = "All values that occur; options of a model or miner are listed under it.",
               .header = {"of", "option", "values"},
-              .labels = 3};
+              .text_columns = 3};
   // By first occurrence: the order of options.json is the one that people know from the help text.
   std::vector<std::pair<std::string, std::string>> order;
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> values;
@@ -326,7 +327,7 @@ Sheet environment_sheet(const Runs& runs) {
               .caption = "Program, machine and libraries, with the number of runs.",
               .header = {"version", "processor", "cores", "threads", "memory", "system",
                          "libraries", "runs"},
-              .labels = 7};
+              .text_columns = 7};
   std::map<std::vector<std::string>, std::size_t> counts;
   for (const RunResult* run : runs) {
     const Environment& machine = run->environment;
@@ -356,7 +357,7 @@ Sheet environment_sheet(const Runs& runs) {
 }
 
 Sheet run_sheet(const RunResult& run) {
-  Sheet sheet{.title = "The run", .header = {"property", "value"}, .labels = 2};
+  Sheet sheet{.title = "What was trained", .header = {"property", "value"}, .text_columns = 2};
   const auto add = [&](std::string name, std::string value) {
     if (!value.empty()) sheet.rows.push_back({label(std::move(name)), label(std::move(value))});
   };
@@ -381,16 +382,14 @@ Sheet run_scores_sheet(const RunResult& run) {
               .caption =
                   "AP and AUC against the negatives of each protocol, beside the AP of the best "
                   "rule without learning on the same events. ▼ below that rule, ▲ above it.",
-              .header = {"events", "measure", "score", "rule", "AUC"},
-              .labels = 2};
+              .header = {"measure", "score", "rule", "AUC"}};
   for (const Measure& measure : measures_of({&run})) {
     const double score = find_score(run, measure.set, measure.protocol, measure.metric);
     const double auc = find_score(run, measure.set, measure.protocol, "auc");
     const BaselineScore rule = find_baseline({&run}, measure);
     SheetCell cell = number(decimal(score, kApDigits), score);
     if (std::isfinite(rule.ap)) cell.mark = score < rule.ap ? Mark::kBelow : Mark::kAbove;
-    sheet.rows.push_back({label(set_text(measure.set)), label(question_text(measure)),
-                          std::move(cell),
+    sheet.rows.push_back({row_label(question_text(measure), set_text(measure.set)), std::move(cell),
                           number(decimal(rule.ap, kApDigits), rule.ap, {rule.name}),
                           number(decimal(auc, kApDigits), auc)});
   }

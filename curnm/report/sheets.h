@@ -27,7 +27,7 @@ struct Sheet {
   std::string title;
   std::string caption;
   std::vector<std::string> header;
-  std::size_t labels = 1;  // leading columns that name the row
+  std::size_t text_columns = 1;  // the leading ones; the others are numbers
   std::vector<std::vector<SheetCell>> rows;
   std::vector<std::vector<SheetCell>> footer;
 };

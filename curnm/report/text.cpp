@@ -61,6 +61,12 @@ std::string state_text(RunState state) {
   return "unknown";
 }
 
+std::string json_text(const nlohmann::ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false,
+                    nlohmann::ordered_json::error_handler_t::replace);
+}
+
 std::string html_escape(std::string_view text) {
   std::string escaped;
   escaped.reserve(text.size());

@@ -26,6 +26,9 @@ std::string p_text(const std::optional<double>& p);
 std::string count_text(std::size_t count, std::string_view singular);  // "1 run", "2 runs"
 std::string state_text(RunState state);
 
+/// A string without its quotes; bytes that are no UTF-8 are replaced.
+std::string json_text(const nlohmann::ordered_json& value);
+
 template <class... Args>
 void append(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
   fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);

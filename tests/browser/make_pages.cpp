@@ -12,7 +12,7 @@ using namespace curnm;
 namespace {
 
 ResultSet grid() {
-  ResultSet results = testing::full_grid({"uci", "USLegis", "CanParl", "shop-visits-2024"},
+  ResultSet results = testing::full_grid({"uci", "USLegis", "CanParl", "shop visits 2019 to 2024"},
                                          {"tgn", "jodie", "dysat"}, /*seeds=*/5, /*epochs=*/60);
   results.runs[7] = testing::failed_run("uci", "tgn", "recent", 2,
                                         "epoch 12: the loss is not a number; try --learning-rate");
