@@ -8,6 +8,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 
 #include "curnm/report/charts.h"
 #include "curnm/report/text.h"
@@ -15,7 +16,7 @@
 namespace curnm {
 namespace {
 
-// More than a chart has pixels to show; a run of thousands of epochs must not swell the page.
+// As many as a small chart can show; a run of thousands of epochs must not swell the page.
 constexpr std::size_t kLargestCurve = 80;
 
 // The same colour for the same miner in all charts of a page; variants and others follow.
@@ -106,18 +107,20 @@ std::vector<Curve> curves_of(const Part (&parts)[size], const Runs& runs) {
 
 /// On one scale: alpha is a weight of thousandths, so it is shown as a share of its largest value.
 std::vector<Curve> curriculum_curves(const Runs& runs) {
-  constexpr std::size_t kAlpha = 2;
+  constexpr int kAlpha = 2;
   constexpr Part kCurriculum[] = {
       {"mining.pi", "π"}, {"mining.delta", "δ"}, {"mining.alpha", "α"}, {"mining.beta", "β"}};
   std::vector<Curve> curves = curves_of(kCurriculum, runs);
-  if (curves.size() <= kAlpha) return curves;
-  double largest = 0;
-  for (const Point& point : curves[kAlpha].points) largest = std::max(largest, point.y);
-  if (largest == 0) return curves;
-  curves[kAlpha].label += fmt::format(" / {:.3g}", largest);
-  for (Point& point : curves[kAlpha].points) {
-    point.y /= largest;
-    point.spread /= largest;
+  for (Curve& curve : curves) {
+    if (curve.style != kAlpha) continue;
+    double largest = 0;
+    for (const Point& point : curve.points) largest = std::max(largest, point.y);
+    if (largest == 0) continue;
+    curve.label += fmt::format(" / {:.3g}", largest);
+    for (Point& point : curve.points) {
+      point.y /= largest;
+      point.spread /= largest;
+    }
   }
   return curves;
 }
@@ -134,11 +137,19 @@ std::string line_panel(std::string_view heading, std::string_view subject,
                line_chart({fmt::format("{}: {}", subject, heading), curves, epochs, y}));
 }
 
+bool have_same_epochs(const std::vector<Curve>& curves) {
+  return std::all_of(curves.begin(), curves.end(), [&](const Curve& curve) {
+    return std::equal(curve.points.begin(), curve.points.end(), curves.front().points.begin(),
+                      curves.front().points.end(),
+                      [](const Point& a, const Point& b) { return a.x == b.x; });
+  });
+}
+
 template <std::size_t size>
 std::string share_panel(std::string_view heading, std::string_view subject,
                         const Part (&parts)[size], const Runs& runs, Range epochs) {
-  std::vector<Curve> curves = curves_of(parts, runs);
-  if (curves.size() != size) return "";
+  const std::vector<Curve> curves = curves_of(parts, runs);
+  if (curves.size() != size || !have_same_epochs(curves)) return "";
   return panel(heading, area_key(curves),
                area_chart({fmt::format("{}: {}", subject, heading), curves, epochs, Range{0, 1}}));
 }

@@ -39,6 +39,10 @@ TEST(TagFaultTest, FindsFaults) {
   EXPECT_NE(tag_fault("<p>"), "");
   EXPECT_NE(tag_fault("</p>"), "");
   EXPECT_NE(tag_fault("<p>1 < 2</p>"), "");
+  EXPECT_NE(tag_fault("<p>1 > 2</p>"), "");
+  EXPECT_NE(tag_fault("<p"), "");
+  EXPECT_NE(tag_fault("<script>1 < 2"), "");
+  EXPECT_EQ(tag_fault("<script>1 < 2 > 3</script>"), "");
   EXPECT_NE(tag_fault("<p class=\"a\"b\"></p>"), "");
 }
 
@@ -130,6 +134,17 @@ TEST(HtmlReportTest, RunsThatJustBeganMakeAPage) {
   EXPECT_EQ(tag_fault(html_report({.runs = {waiting}}, {})), "");
   EXPECT_EQ(tag_fault(html_report({.runs = {waiting, first_epoch}}, {})), "");
   EXPECT_EQ(tag_fault(html_report({.runs = {first_epoch}}, {})), "");
+}
+
+TEST(HtmlReportTest, PoolsThatAreNotKnownInEveryEpochAreNotStacked) {
+  ResultSet single{.runs = {full_run("uci", "tgn", "curnm", 0, .9, 20)}};
+  single.runs[0].curve[4].metrics.erase("mining.pool_hard");
+  single.runs[0].curve[5].metrics["mining.selected_hard"] = "?";
+  for (EpochMetrics& epoch : single.runs[0].curve) epoch.metrics.erase("mining.delta");
+  const std::string page = html_report(single, {});
+  EXPECT_EQ(page.find("\"panel\">pools of curnm<"), std::string::npos);
+  EXPECT_EQ(page.find("\"panel\">selected negatives<"), std::string::npos);
+  EXPECT_NE(page.find("α / 0.004<"), std::string::npos);  // scaled, though it comes second now
 }
 
 TEST(HtmlReportTest, AThousandRunsStaySmall) {

@@ -2,40 +2,42 @@
 
 #include <algorithm>
 #include <array>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace curnm::testing {
 
-/// What is wrong with the tags of a page, or "": each has to be closed in the order of opening, and
-/// all attributes quoted. Style and script are taken out before.
-inline std::string tag_fault(std::string page) {
-  page = std::regex_replace(page, std::regex("<(style|script)>[^]*?</\\1>"), "");
+/// What is wrong with the tags of a page, or "": each has to be closed in the order of opening,
+/// values of attributes are quoted, and neither text nor values hold < or >.
+inline std::string tag_fault(std::string_view page) {
   constexpr std::array<std::string_view, 3> kVoid = {"meta", "input", "!DOCTYPE"};
-  const std::regex tag(
-      R"re(<(/?)([!a-zA-Z][a-zA-Z0-9]*)((?: [a-zA-Z-]+(?:="[^"<>]*")?| html)*)(/?)>)re");
-  std::vector<std::string> open;
-  std::size_t brackets = 0;
-  for (std::sregex_iterator it(page.begin(), page.end(), tag), end; it != end; ++it) {
-    ++brackets;
-    const std::string name = (*it)[2];
-    if ((*it)[4].length() > 0 || std::find(kVoid.begin(), kVoid.end(), name) != kVoid.end()) {
-      continue;
+  std::vector<std::string_view> open;
+  std::size_t text = 0;  // begins after the tag before
+  for (std::size_t at = page.find('<'); at != page.npos; at = page.find('<', text)) {
+    if (page.substr(text, at - text).find('>') != page.npos) return "a stray >";
+    text = page.find('>', at) + 1;
+    if (text == 0) return "a tag without end";
+    const std::string_view tag = page.substr(at + 1, text - at - 2);
+    if (tag.find('<') != tag.npos || std::count(tag.begin(), tag.end(), '"') % 2 != 0) {
+      return "<" + std::string(tag) + "> is no tag";
     }
-    if ((*it)[1].length() == 0) {
-      open.push_back(name);
-    } else if (open.empty() || open.back() != name) {
-      return "</" + name + "> closes " + (open.empty() ? "nothing" : open.back());
-    } else {
+    const bool closes = tag.starts_with('/');
+    const std::size_t from = closes ? 1 : 0;
+    const std::string_view name = tag.substr(from, tag.find_first_of(" /", from) - from);
+    if (closes) {
+      if (open.empty() || open.back() != name) return "</" + std::string(name) + "> closes nothing";
       open.pop_back();
+    } else if (!tag.ends_with('/') && std::find(kVoid.begin(), kVoid.end(), name) == kVoid.end()) {
+      open.push_back(name);
+    }
+    if (!closes && (name == "style" || name == "script")) {  // no markup up to its end
+      text = page.find("</" + std::string(name) + ">", text);
+      if (text == page.npos) return std::string(name) + " stays open";
     }
   }
-  if (brackets != static_cast<std::size_t>(std::count(page.begin(), page.end(), '<'))) {
-    return "a < that is no tag";
-  }
-  return open.empty() ? "" : open.back() + " stays open";
+  if (page.substr(text).find('>') != page.npos) return "a stray >";
+  return open.empty() ? "" : std::string(open.back()) + " stays open";
 }
 
 }  // namespace curnm::testing
