@@ -7,3 +7,13 @@ function(curnm_library name)
   target_include_directories(curnm_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(curnm_${name} ${ARGN})
 endfunction()
+
+# style.css and script.js of the HTML report as string literals; an edit of one is seen by the next build.
+function(curnm_embed_report_assets)
+  set(folder ${PROJECT_SOURCE_DIR}/curnm/report)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/style.css ${folder}/script.js)
+  file(READ ${folder}/style.css CURNM_STYLE)
+  file(READ ${folder}/script.js CURNM_SCRIPT)
+  configure_file(${folder}/assets.cpp.in ${PROJECT_BINARY_DIR}/report_assets.cpp @ONLY)
+  target_sources(curnm_report PRIVATE ${PROJECT_BINARY_DIR}/report_assets.cpp)
+endfunction()

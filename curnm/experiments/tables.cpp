@@ -1,0 +1,460 @@
+#include "curnm/experiments/tables.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "curnm/experiments/paper.h"
+
+namespace curnm {
+namespace {
+
+// Results may hold any names; known ones come first and in this order.
+constexpr std::array<std::string_view, 4> kOtherMiners = {"random", "recent", "ens", "taser"};
+constexpr std::array<std::string_view, 2> kSets = {"test", "test_new"};
+constexpr std::array<std::string_view, 5> kProtocols = {"trans", "random", "historical",
+                                                        "inductive", "source_historical"};
+
+template <std::size_t size>
+std::size_t position(const std::array<std::string_view, size>& known, std::string_view name) {
+  return std::find(known.begin(), known.end(), name) - known.begin();
+}
+
+template <class T>
+void add_once(std::vector<T>& values, const T& value) {
+  if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+}
+
+/// The element that `same` finds, appended if there is none.
+template <class T, class Same>
+T& find_or_add(std::vector<T>& values, Same same, T made) {
+  const auto found = std::find_if(values.begin(), values.end(), same);
+  return found == values.end() ? values.emplace_back(std::move(made)) : *found;
+}
+
+template <class T>
+T& find_named(std::vector<T>& values, const std::string& name) {
+  return find_or_add(
+      values, [&](const T& value) { return value.name == name; }, T{.name = name});
+}
+
+auto identity(const RunResult& run) {
+  return std::tie(run.network, run.model, run.miner, run.seed);
+}
+
+// Only the last run of a place counts; the same run twice is no conflict.
+void place(ExperimentRuns& experiment, const std::string& variant, const RunResult& run) {
+  Runs& runs = find_named(experiment.variants, variant).runs;
+  const auto earlier = std::find_if(runs.begin(), runs.end(), [&](const RunResult* other) {
+    return identity(*other) == identity(run);
+  });
+  if (earlier == runs.end()) {
+    runs.push_back(&run);
+  } else if (*earlier != &run) {
+    experiment.superseded.push_back(std::exchange(*earlier, &run));
+  }
+}
+
+SeedScores seed_scores(const Runs& runs, const Measure& measure) {
+  SeedScores seeds;
+  for (const RunResult* run : runs) {
+    if (run->state != RunState::kDone) {
+      seeds.unfinished.push_back(run);
+      continue;
+    }
+    const double score = find_score(*run, measure.set, measure.protocol, measure.metric);
+    if (std::isfinite(score)) seeds.scores[run->seed] = score;
+  }
+  std::vector<double> values;
+  for (const auto& [seed, score] : seeds.scores) values.push_back(score);
+  seeds.summary = summarize(values);
+  return seeds;
+}
+
+struct Pairs {
+  std::vector<double> a;
+  std::vector<double> b;
+};
+Pairs common_seeds(const SeedScores& a, const SeedScores& b) {
+  Pairs pairs;
+  for (const auto& [seed, score] : a.scores) {
+    const auto other = b.scores.find(seed);
+    if (other == b.scores.end()) continue;
+    pairs.a.push_back(score);
+    pairs.b.push_back(other->second);
+  }
+  return pairs;
+}
+
+Comparison compare(const Pairs& pairs) {
+  return {.pairs = static_cast<std::int64_t>(pairs.a.size()),
+          .difference = summarize(pairs.a).mean - summarize(pairs.b).mean,
+          .p = paired_t_test(pairs.a, pairs.b)};
+}
+
+/// Corrects the p values of a table's comparisons in place; how many there are.
+std::int64_t correct(const std::vector<Comparison*>& comparisons) {
+  std::vector<Comparison*> tested;
+  std::vector<double> p;
+  for (Comparison* comparison : comparisons) {
+    if (!comparison->p) continue;
+    tested.push_back(comparison);
+    p.push_back(*comparison->p);
+  }
+  const std::vector<double> corrected = holm(p);
+  for (std::size_t i = 0; i < tested.size(); ++i) tested[i]->p = corrected[i];
+  return static_cast<std::int64_t>(tested.size());
+}
+
+bool is_the_papers(const Measure& measure) {
+  return measure.protocol == "trans" && measure.metric == "ap";
+}
+
+/// AvgImp of a row whose figures are `figure(cell)`.
+template <class Figure>
+double improvement(const ScoreRow& row, const std::vector<std::string>& miners, Figure figure) {
+  double ours = kNoValue;
+  std::vector<double> others;
+  for (std::size_t i = 0; i < miners.size(); ++i) {
+    if (miners[i] == kOurs) {
+      ours = figure(row.cells[i]);
+    } else {
+      others.push_back(figure(row.cells[i]));
+    }
+  }
+  return average_improvement(ours, others);
+}
+
+template <class Figure>
+MeanRanks mean_ranks(const ScoreTable& table, Figure figure) {
+  MeanRanks mean{.ranks = std::vector<double>(table.miners.size())};
+  for (const ScoreRow& row : table.rows) {
+    std::vector<double> figures;
+    for (const ScoreCell& cell : row.cells) figures.push_back(figure(cell));
+    if (std::any_of(figures.begin(), figures.end(), [](double f) { return std::isnan(f); })) {
+      continue;
+    }
+    ++mean.rows;
+    const std::vector<double> of_row = ranks(figures);
+    for (std::size_t i = 0; i < of_row.size(); ++i) mean.ranks[i] += of_row[i];
+  }
+  for (double& rank : mean.ranks) {
+    rank = mean.rows == 0 ? kNoValue : rank / static_cast<double>(mean.rows);
+  }
+  return mean;
+}
+
+double measured_mean(const ScoreCell& cell) { return cell.seeds.summary.mean; }
+double papers_figure(const ScoreCell& cell) { return cell.paper; }
+
+/// Of finished runs, whatever figure they have.
+template <class Figure>
+Summary summarize_done(const Runs& runs, Figure figure) {
+  std::vector<double> values;
+  for (const RunResult* run : runs) {
+    if (run->state == RunState::kDone && std::isfinite(figure(*run))) {
+      values.push_back(figure(*run));
+    }
+  }
+  return summarize(values);
+}
+
+double seconds_of(const RunResult& run) { return run.seconds_per_epoch; }
+double ms_per_event_of(const RunResult& run) {
+  if (run.training_events <= 0) return kNoValue;
+  return 1000 * run.seconds_per_epoch / static_cast<double>(run.training_events);
+}
+
+/// The paper timed pools of several sizes; other variants have nothing to be put beside.
+double papers_pool_seconds(const RunResult& run) {
+  const auto pool = run.flags.find("pool");
+  if (run.model != "tgn" || run.miner != kOurs || pool == run.flags.end()) return kNoValue;
+  for (const std::int64_t size : {4, 8, 12, 16}) {
+    if (*pool == std::to_string(size)) return paper_pool_seconds(run.network, size);
+  }
+  return kNoValue;
+}
+
+Summary percent_summary(const Pairs& pairs) {
+  std::vector<double> percent;
+  for (std::size_t i = 0; i < pairs.a.size(); ++i) {
+    percent.push_back(100 * (pairs.a[i] - pairs.b[i]) / pairs.b[i]);
+  }
+  return summarize(percent);
+}
+
+}  // namespace
+
+Runs ExperimentRuns::grid() const {
+  for (const VariantRuns& variant : variants) {
+    if (variant.name.empty()) return variant.runs;
+  }
+  return {};
+}
+
+Runs ExperimentRuns::all() const {
+  Runs all;
+  std::set<const RunResult*> seen;
+  for (const VariantRuns& variant : variants) {
+    for (const RunResult* run : variant.runs) {
+      if (seen.insert(run).second) all.push_back(run);
+    }
+  }
+  return all;
+}
+
+bool ExperimentRuns::has_variants() const {
+  return std::any_of(variants.begin(), variants.end(),
+                     [](const VariantRuns& variant) { return !variant.name.empty(); });
+}
+
+std::vector<ExperimentRuns> experiments_of(const ResultSet& results) {
+  std::vector<ExperimentRuns> experiments;
+  std::vector<bool> named(results.runs.size());
+  for (const Cell& cell : results.cells) {
+    named.at(cell.run) = true;
+    place(find_named(experiments, cell.experiment), cell.variant, results.runs[cell.run]);
+  }
+  for (std::size_t i = 0; i < results.runs.size(); ++i) {
+    if (!named[i]) place(find_named(experiments, ""), "", results.runs[i]);
+  }
+  return experiments;
+}
+
+Grid grid_of(const Runs& runs) {
+  Grid grid;
+  std::vector<std::string> networks;
+  for (const RunResult* run : runs) {
+    add_once(grid.miners, run->miner);
+    add_once(networks, run->network);
+    find_or_add(
+        grid.rows,
+        [&](const Grid::Row& row) {
+          return row.network == run->network && row.model == run->model;
+        },
+        Grid::Row{.network = run->network, .model = run->model});
+  }
+  std::stable_sort(grid.miners.begin(), grid.miners.end(), [](const auto& a, const auto& b) {
+    const auto order = [](const std::string& miner) {
+      return std::pair(miner == kOurs, position(kOtherMiners, miner));
+    };
+    return order(a) < order(b);
+  });
+  std::stable_sort(grid.rows.begin(), grid.rows.end(), [&](const auto& a, const auto& b) {
+    return std::find(networks.begin(), networks.end(), a.network) <
+           std::find(networks.begin(), networks.end(), b.network);
+  });
+  for (Grid::Row& row : grid.rows) {
+    row.cells.resize(grid.miners.size());
+    for (const RunResult* run : runs) {
+      if (run->network != row.network || run->model != row.model) continue;
+      const auto column = std::find(grid.miners.begin(), grid.miners.end(), run->miner);
+      row.cells[column - grid.miners.begin()].push_back(run);
+    }
+  }
+  return grid;
+}
+
+std::vector<Measure> measures_of(const Runs& runs) {
+  std::vector<Measure> measures;
+  for (const RunResult* run : runs) {
+    for (const Score& score : run->scores) {
+      if (score.metric != "ap" && score.metric != "mrr") continue;
+      if (!std::isfinite(score.value)) continue;
+      add_once(measures, Measure{score.set, score.protocol, score.metric});
+    }
+  }
+  std::stable_sort(measures.begin(), measures.end(), [](const Measure& a, const Measure& b) {
+    const auto order = [](const Measure& m) {
+      return std::tuple(position(kSets, m.set), m.metric == "mrr",
+                        position(kProtocols, m.protocol));
+    };
+    return order(a) < order(b);
+  });
+  return measures;
+}
+
+BaselineScore find_baseline(const Runs& runs, const Measure& measure) {
+  if (measure.metric != "ap") return {};
+  for (const RunResult* run : runs) {
+    for (const BaselineScore& baseline : run->baselines) {
+      if (baseline.set == measure.set && baseline.protocol == measure.protocol) return baseline;
+    }
+  }
+  return {};
+}
+
+ScoreTable score_table(const Grid& grid, const Measure& measure) {
+  ScoreTable table{.measure = measure, .miners = grid.miners};
+  std::map<std::string, Runs> of_network;  // whatever the model: rules do not depend on it
+  for (const Grid::Row& row : grid.rows) {
+    for (const Runs& runs : row.cells) {
+      Runs& all = of_network[row.network];
+      all.insert(all.end(), runs.begin(), runs.end());
+    }
+  }
+  const std::size_t ours =
+      std::find(grid.miners.begin(), grid.miners.end(), kOurs) - grid.miners.begin();
+  for (const Grid::Row& runs : grid.rows) {
+    ScoreRow row{.network = runs.network, .model = runs.model};
+    for (std::size_t i = 0; i < grid.miners.size(); ++i) {
+      ScoreCell cell{.seeds = seed_scores(runs.cells[i], measure)};
+      if (is_the_papers(measure)) {
+        cell.paper = paper_ap(measure.set, row.network, row.model, grid.miners[i]);
+      }
+      row.cells.push_back(std::move(cell));
+    }
+    for (std::size_t i = 0; i < row.cells.size() && ours < row.cells.size(); ++i) {
+      if (i == ours) continue;
+      row.cells[i].to_ours = compare(common_seeds(row.cells[i].seeds, row.cells[ours].seeds));
+    }
+    row.improvement = improvement(row, grid.miners, measured_mean);
+    row.paper_improvement = improvement(row, grid.miners, papers_figure);
+    row.baseline = find_baseline(of_network[row.network], measure);
+    table.rows.push_back(std::move(row));
+  }
+  std::vector<Comparison*> comparisons;
+  for (ScoreRow& row : table.rows) {
+    for (ScoreCell& cell : row.cells) comparisons.push_back(&cell.to_ours);
+  }
+  table.comparisons = correct(comparisons);
+  table.ranks = mean_ranks(table, measured_mean);
+  table.paper_ranks = mean_ranks(table, papers_figure);
+  return table;
+}
+
+std::vector<BestOfRow> best_of_models(const ScoreTable& table) {
+  std::vector<BestOfRow> best;
+  for (const ScoreRow& row : table.rows) {
+    BestOfRow& of_network = find_or_add(
+        best, [&](const BestOfRow& b) { return b.network == row.network; },
+        BestOfRow{.network = row.network});
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const double mean = measured_mean(row.cells[i]);
+      BestOfRow::Contender& side = table.miners[i] == kOurs ? of_network.ours : of_network.other;
+      if (std::isnan(side.mean) || mean > side.mean) side = {row.model, table.miners[i], mean};
+    }
+  }
+  std::erase_if(best, [](const BestOfRow& row) {
+    return std::isnan(row.ours.mean) || std::isnan(row.other.mean);
+  });
+  for (BestOfRow& row : best) {
+    row.percent = average_improvement(row.ours.mean, {{row.other.mean}});
+    if (is_the_papers(table.measure)) {
+      row.paper_percent = paper_best_of(table.measure.set, row.network);
+    }
+  }
+  return best;
+}
+
+std::vector<RuntimeTable> runtime_tables(const Grid& grid) {
+  std::vector<RuntimeTable> tables;
+  const std::size_t random =
+      std::find(grid.miners.begin(), grid.miners.end(), "random") - grid.miners.begin();
+  for (const Grid::Row& runs : grid.rows) {
+    RuntimeTable::Row row{.network = runs.network};
+    for (std::size_t i = 0; i < grid.miners.size(); ++i) {
+      RuntimeCell cell{.seconds = summarize_done(runs.cells[i], seconds_of),
+                       .ms_per_event = summarize_done(runs.cells[i], ms_per_event_of).mean};
+      if (runs.model == "tgn") cell.paper_seconds = paper_seconds(runs.network, grid.miners[i]);
+      row.cells.push_back(cell);
+    }
+    const bool timed = std::any_of(row.cells.begin(), row.cells.end(),
+                                   [](const RuntimeCell& cell) { return cell.seconds.count > 0; });
+    if (!timed) continue;
+    if (random < row.cells.size()) {
+      const double reference = row.cells[random].seconds.mean;
+      for (RuntimeCell& cell : row.cells) cell.ratio = cell.seconds.mean / reference;
+    }
+    find_or_add(
+        tables, [&](const RuntimeTable& table) { return table.model == runs.model; },
+        RuntimeTable{.model = runs.model, .miners = grid.miners})
+        .rows.push_back(std::move(row));
+  }
+  return tables;
+}
+
+VariantGrid variant_grid_of(const ExperimentRuns& experiment) {
+  VariantGrid grid;
+  for (const VariantRuns& variant : experiment.variants) {
+    for (const RunResult* run : variant.runs) {
+      VariantGrid::Group& group = find_or_add(
+          grid.groups,
+          [&](const VariantGrid::Group& g) {
+            return std::tie(g.network, g.model, g.miner) ==
+                   std::tie(run->network, run->model, run->miner);
+          },
+          VariantGrid::Group{run->network, run->model, run->miner, {}});
+      find_named(group.variants, variant.name).runs.push_back(run);
+    }
+  }
+  return grid;
+}
+
+VariantTable variant_table(const VariantGrid& grid, const Measure& measure) {
+  VariantTable table{.measure = measure};
+  for (const VariantGrid::Group& runs : grid.groups) {
+    VariantTable::Group group{runs.network, runs.model, runs.miner, {}};
+    for (const VariantRuns& variant : runs.variants) {
+      group.rows.push_back({.name = variant.name,
+                            .seeds = seed_scores(variant.runs, measure),
+                            .seconds = summarize_done(variant.runs, seconds_of),
+                            .paper_seconds = papers_pool_seconds(*variant.runs.front())});
+    }
+    table.groups.push_back(std::move(group));
+  }
+  std::vector<Comparison*> comparisons;
+  for (VariantTable::Group& group : table.groups) {
+    for (VariantRow& row : group.rows) {
+      const Pairs pairs = common_seeds(row.seeds, group.rows.front().seeds);
+      row.percent = percent_summary(pairs);
+      if (&row == &group.rows.front()) continue;
+      row.to_first = compare(pairs);
+      comparisons.push_back(&row.to_first);
+    }
+  }
+  table.comparisons = correct(comparisons);
+  return table;
+}
+
+std::vector<std::string> notes_of(const ExperimentRuns& experiment) {
+  std::set<std::string> versions;
+  std::set<std::tuple<std::string, std::int64_t>> machines;
+  std::map<std::string, std::set<std::string>> digests;  // by network
+  for (const RunResult* run : experiment.all()) {
+    if (!run->version.empty()) versions.insert(run->version);
+    if (!run->environment.cpu.empty()) {
+      machines.emplace(run->environment.cpu, run->environment.threads);
+    }
+    if (!run->data_digest.empty()) digests[run->network].insert(run->data_digest);
+  }
+  std::vector<std::string> notes;
+  for (const auto& [network, of_network] : digests) {
+    if (of_network.size() < 2) continue;
+    notes.push_back(fmt::format("Runs on {} read {} different data sets of that name (digests {}).",
+                                network, of_network.size(), fmt::join(of_network, ", ")));
+  }
+  if (versions.size() > 1) {
+    notes.push_back(fmt::format("Runs were made by several versions of the program: {}.",
+                                fmt::join(versions, ", ")));
+  }
+  if (machines.size() > 1) {
+    notes.push_back(fmt::format(
+        "Runs were made on {} different machines or numbers of threads: compare times with care.",
+        machines.size()));
+  }
+  if (const std::size_t count = experiment.superseded.size(); count > 0) {
+    notes.push_back(fmt::format(
+        "{} of the runs {} left out, because a later one has the same variant, network, model, "
+        "miner and seed.",
+        count, count == 1 ? "is" : "are"));
+  }
+  return notes;
+}
+
+}  // namespace curnm

@@ -1,0 +1,187 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "curnm/experiments/result_set.h"
+#include "curnm/experiments/statistics.h"
+
+// Tables of results: numbers only, how they look is the report's business. All are pure functions;
+// what they return points into the ResultSet, which has to live longer.
+
+namespace curnm {
+
+/// The miner that others are compared with.
+inline constexpr std::string_view kOurs = "curnm";
+/// A difference is called significant below this p.
+inline constexpr double kSignificance = 0.05;
+
+using Runs = std::vector<const RunResult*>;
+
+struct VariantRuns {
+  std::string name;  // "" for the plain grid
+  Runs runs;
+};
+
+/// What belongs together in one set of tables: never runs of several experiments, since these may
+/// differ in any flag.
+struct ExperimentRuns {
+  std::string name;                   // "" for runs that no cell names
+  std::vector<VariantRuns> variants;  // in the order of the cells
+  /// Left out, because a later run has the same variant, network, model, miner and seed.
+  Runs superseded;
+
+  Runs grid() const;  // of the variant ""
+  Runs all() const;   // of all variants, each once
+  bool has_variants() const;
+};
+std::vector<ExperimentRuns> experiments_of(const ResultSet& results);
+
+/// Runs by (network, model) and miner: networks and models as they first occur, miners in the
+/// paper's order with curnm last.
+struct Grid {
+  struct Row {
+    std::string network;
+    std::string model;
+    std::vector<Runs> cells;  // one per miner
+  };
+  std::vector<std::string> miners;
+  std::vector<Row> rows;
+};
+Grid grid_of(const Runs& runs);
+
+/// What a table of scores is about: events of a set, negatives of a protocol, a metric.
+struct Measure {
+  std::string set;
+  std::string protocol;
+  std::string metric;
+  bool operator==(const Measure&) const = default;
+};
+/// What at least one of the runs has a score for: AP under each protocol, and MRR. The paper's
+/// question, `trans`, comes first.
+std::vector<Measure> measures_of(const Runs& runs);
+
+/// The best rule without learning, of the first run that knows it; AP is NaN where none does.
+BaselineScore find_baseline(const Runs& runs, const Measure& measure);
+
+/// The same training with several seeds.
+struct SeedScores {
+  std::map<std::int64_t, double> scores;  // by seed
+  Summary summary;
+  Runs unfinished;  // waiting, running, paused or failed
+};
+
+/// Two methods over the seeds that both have.
+struct Comparison {
+  std::int64_t pairs = 0;
+  double difference = kNoValue;  // mean of the one minus mean of the other
+  std::optional<double> p;       // paired t-test, after Holm's correction over the whole table
+
+  bool significant() const { return p && *p < kSignificance; }
+};
+
+struct ScoreCell {
+  SeedScores seeds;
+  double paper = kNoValue;
+  Comparison to_ours;  // this miner minus curnm; empty in curnm's own column
+};
+
+struct ScoreRow {
+  std::string network;
+  std::string model;
+  std::vector<ScoreCell> cells;   // one per miner
+  double improvement = kNoValue;  // the paper's AvgImp: curnm over the others, percent
+  double paper_improvement = kNoValue;
+  BaselineScore baseline;  // of the network
+};
+
+struct MeanRanks {
+  std::vector<double> ranks;  // one per miner
+  std::int64_t rows = 0;      // that have a figure for every miner; only these count
+};
+
+struct ScoreTable {
+  Measure measure;
+  std::vector<std::string> miners;
+  std::vector<ScoreRow> rows;
+  MeanRanks ranks;
+  MeanRanks paper_ranks;
+  std::int64_t comparisons = 0;  // what Holm's correction was over
+};
+ScoreTable score_table(const Grid& grid, const Measure& measure);
+
+/// The best curnm against the best of all others, whatever the model: what one would use.
+struct BestOfRow {
+  struct Contender {
+    std::string model;
+    std::string miner;
+    double mean = kNoValue;
+  };
+  std::string network;
+  Contender ours;
+  Contender other;
+  double percent = kNoValue;
+  double paper_percent = kNoValue;
+};
+/// Networks on which both sides have a result.
+std::vector<BestOfRow> best_of_models(const ScoreTable& table);
+
+struct RuntimeCell {
+  Summary seconds;                 // per epoch
+  double ratio = kNoValue;         // to random
+  double ms_per_event = kNoValue;  // of training
+  double paper_seconds = kNoValue;
+};
+struct RuntimeTable {
+  struct Row {
+    std::string network;
+    std::vector<RuntimeCell> cells;  // one per miner
+  };
+  std::string model;
+  std::vector<std::string> miners;
+  std::vector<Row> rows;
+};
+/// One per model, with the networks on which one of its runs has finished.
+std::vector<RuntimeTable> runtime_tables(const Grid& grid);
+
+/// Variants of the same training, by network, model and miner.
+struct VariantGrid {
+  struct Group {
+    std::string network;
+    std::string model;
+    std::string miner;
+    std::vector<VariantRuns> variants;
+  };
+  std::vector<Group> groups;
+};
+VariantGrid variant_grid_of(const ExperimentRuns& experiment);
+
+struct VariantRow {
+  std::string name;
+  SeedScores seeds;
+  Summary percent;                  // difference to the first variant with the same seed
+  Comparison to_first;              // empty in the first
+  Summary seconds;                  // per epoch
+  double paper_seconds = kNoValue;  // where the variant is a pool size of the paper
+};
+struct VariantTable {
+  struct Group {
+    std::string network;
+    std::string model;
+    std::string miner;
+    std::vector<VariantRow> rows;
+  };
+  Measure measure;
+  std::vector<Group> groups;
+  std::int64_t comparisons = 0;
+};
+VariantTable variant_table(const VariantGrid& grid, const Measure& measure);
+
+/// What a reader should know before comparing: several versions, data or machines, left-out runs.
+std::vector<std::string> notes_of(const ExperimentRuns& experiment);
+
+}  // namespace curnm

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "curnm/report/sheets.h"
+
+// Charts as inline SVG. Colours, dashes and fonts come from the page's style by class, so that they
+// follow light, dark and print, and each is stated once however many charts there are.
+
+namespace curnm {
+
+struct Range {
+  double low = 0;
+  double high = 1;
+};
+
+/// Round numbers from at or below `low` to at or above `high`, about `count` of them.
+/// REQUIRES: low < high.
+std::vector<double> nice_ticks(double low, double high, int count);
+
+struct Point {
+  double x = 0;
+  double y = 0;
+  double spread = 0;  // half the height of the band around y
+};
+
+struct Curve {
+  std::string label;
+  int style = 0;  // colour, dash and marker; 0 is the one to look at
+  std::vector<Point> points;
+};
+
+/// All charts over epochs have the same width and margins, so that they line up one above another.
+struct EpochChart {
+  std::string title;  // for those who cannot see it
+  std::vector<Curve> curves;
+  Range epochs;
+  std::optional<Range> y;  // else what the curves need
+};
+std::string line_chart(const EpochChart& chart);
+/// Each curve is a layer on top of the ones before. REQUIRES: the same x in all.
+std::string area_chart(const EpochChart& chart);
+
+struct Bar {
+  std::string label;
+  double value = kNoValue;
+  double spread = 0;  // half the length of the whisker
+  Mark mark = Mark::kNone;
+};
+/// Horizontal bars from zero, in percent.
+std::string bar_chart(std::string_view title, const std::vector<Bar>& bars);
+
+/// What the colours mean, as HTML above a chart.
+std::string line_key(const std::vector<Curve>& curves);
+std::string area_key(const std::vector<Curve>& curves);
+
+}  // namespace curnm

@@ -1,0 +1,50 @@
+#include <cmath>
+
+#include "curnm/report/report.h"
+#include "curnm/report/text.h"
+
+namespace curnm {
+namespace {
+
+/// Quoted where RFC 4180 asks for it.
+std::string field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+void add_row(std::string& out, const RunResult& run, const Cell& cell, const Score& score) {
+  const bool known = std::isfinite(score.value);
+  append(out, "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", run.id, field(cell.experiment),
+         field(cell.variant), field(run.network), field(run.model), field(run.miner), run.seed,
+         state_text(run.state), field(run.reason), field(json_text(run.flags)), field(score.set),
+         field(score.protocol), field(score.metric), known ? fmt::format("{}", score.value) : "");
+}
+
+void add_rows(std::string& out, const RunResult& run, const Cell& cell) {
+  if (run.scores.empty()) add_row(out, run, cell, {});
+  for (const Score& score : run.scores) add_row(out, run, cell, score);
+}
+
+}  // namespace
+
+std::string csv_report(const ResultSet& results) {
+  std::string out =
+      "run,experiment,variant,network,model,miner,seed,state,reason,flags,set,protocol,metric,"
+      "value\r\n";
+  std::vector<bool> named(results.runs.size());
+  for (const Cell& cell : results.cells) {
+    named.at(cell.run) = true;
+    add_rows(out, results.runs[cell.run], cell);
+  }
+  for (std::size_t i = 0; i < results.runs.size(); ++i) {
+    if (!named[i]) add_rows(out, results.runs[i], {});
+  }
+  return out;
+}
+
+}  // namespace curnm

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "curnm/experiments/tables.h"
+
+// What is drawn of results: HTML figures of charts and a caption that explains them.
+
+namespace curnm {
+
+/// The same training by several methods: all of one network and model.
+struct Method {
+  std::string name;
+  Runs runs;
+};
+/// Validation AP by epoch; below it the curriculum and the pools of the methods that have one.
+/// Empty where no run has got to the end of an epoch.
+std::string learning_figure(std::string_view subject, const std::vector<Method>& methods);
+
+/// What one run learned from: loss parts, selected negatives, scores of candidates.
+std::string mining_figure(const RunResult& run);
+
+std::string variant_figure(const VariantTable::Group& group, const Measure& measure);
+
+}  // namespace curnm

@@ -1,0 +1,108 @@
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "curnm/report/report.h"
+#include "curnm/report/sheets.h"
+#include "curnm/report/text.h"
+
+namespace curnm {
+namespace {
+
+// LaTeX's own characters, and those of our texts that need a command. Longest first is not needed:
+// none begins with another.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kReplacements = {{
+    {"\\", "\\textbackslash{}"},
+    {"{", "\\{"},
+    {"}", "\\}"},
+    {"$", "\\$"},
+    {"&", "\\&"},
+    {"#", "\\#"},
+    {"%", "\\%"},
+    {"_", "\\_"},
+    {"^", "\\textasciicircum{}"},
+    {"~", "\\textasciitilde{}"},
+    {"<", "$<$"},
+    {">", "$>$"},
+    {"\n", " "},
+    {"\r", " "},
+    {"±", "$\\pm$"},
+    {"−", "$-$"},
+    {"×", "$\\times$"},
+    {"–", "--"},
+    {"▲", "$\\uparrow$"},
+    {"▼", "$\\downarrow$"},
+    {"“", "``"},
+    {"”", "''"},
+}};
+
+std::string escape(std::string_view text) {
+  std::string escaped;
+  while (!text.empty()) {
+    std::string_view found = text.substr(0, 1);
+    std::string_view written = found;
+    for (const auto& [symbol, command] : kReplacements) {
+      if (text.starts_with(symbol)) std::tie(found, written) = std::pair(symbol, command);
+    }
+    escaped += written;
+    text.remove_prefix(found.size());
+  }
+  return escaped;
+}
+
+std::string cell_text(const SheetCell& cell) {
+  std::string text = escape(cell.text);
+  if (cell.best) text = "\\textbf{" + text + "}";
+  if (cell.mark == Mark::kBelow) text = "\\cellcolor{blue!10}" + text + "~$\\downarrow$";
+  if (cell.mark == Mark::kAbove) text = "\\cellcolor{orange!20}" + text + "~$\\uparrow$";
+  for (const std::string& aside : cell.asides) text += " {\\tiny " + escape(aside) + "}";
+  return text;
+}
+
+void add_rows(std::string& out, const std::vector<std::vector<SheetCell>>& rows) {
+  for (const std::vector<SheetCell>& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) out += " & ";
+      out += cell_text(row[i]);
+    }
+    out += " \\\\\n";
+  }
+}
+
+void add_sheet(std::string& out, const Sheet& sheet) {
+  append(out,
+         "\n\\begin{{table}}\n\\centering\\scriptsize\n\\caption{{{}. {}}}\n"
+         "\\begin{{tabular}}{{{}{}}}\n\\toprule\n",
+         escape(sheet.title), escape(sheet.caption), std::string(sheet.text_columns, 'l'),
+         std::string(sheet.header.size() - sheet.text_columns, 'r'));
+  for (std::size_t i = 0; i < sheet.header.size(); ++i) {
+    out += (i > 0 ? " & " : "") + escape(sheet.header[i]);
+  }
+  out += " \\\\\n\\midrule\n";
+  add_rows(out, sheet.rows);
+  if (!sheet.footer.empty()) {
+    out += "\\midrule\n";
+    add_rows(out, sheet.footer);
+  }
+  out += "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
+}
+
+}  // namespace
+
+std::string latex_report(const ResultSet& results, const ReportOptions& options) {
+  std::string out = "% " + escape(options.title) +
+                    "\n% Needs \\usepackage{booktabs} and \\usepackage[table]{xcolor}.\n";
+  if (results.runs.empty()) return out + "% There are no results yet.\n";
+  if (results.runs.size() == 1) {
+    for (const Sheet& sheet : sheets_of(results.runs.front())) add_sheet(out, sheet);
+    return out;
+  }
+  for (const ExperimentRuns& experiment : experiments_of(results)) {
+    out += "\n% " + escape(experiment_text(experiment)) + "\n";
+    for (const std::string& note : notes_of(experiment)) out += "% " + escape(note) + "\n";
+    for (const Sheet& sheet : sheets_of(experiment)) add_sheet(out, sheet);
+  }
+  return out;
+}
+
+}  // namespace curnm

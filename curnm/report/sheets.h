@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "curnm/experiments/tables.h"
+
+// Tables as text, before any format: HTML, Markdown and LaTeX print the same sheets. Text is not
+// escaped yet.
+
+namespace curnm {
+
+/// Beside what the caption names; where scores of several seeds are compared, significantly so.
+enum class Mark { kNone, kBelow, kAbove };
+Mark mark_of(const Comparison& comparison);
+
+struct SheetCell {
+  std::string text;
+  std::vector<std::string> asides;  // smaller print: the paper's figure, missing seeds
+  double key = kNoValue;            // what a column of numbers is sorted by
+  Mark mark = Mark::kNone;
+  bool best = false;
+};
+
+struct Sheet {
+  std::string title;
+  std::string caption;
+  std::vector<std::string> header;
+  std::size_t text_columns = 1;  // the leading ones; the others are numbers
+  std::vector<std::vector<SheetCell>> rows;
+  std::vector<std::vector<SheetCell>> footer;
+};
+
+std::string set_text(const std::string& set);       // "all test events"
+std::string question_text(const Measure& measure);  // "AP, trans"
+std::string measure_text(const Measure& measure);   // "AP against trans negatives, all test …"
+std::string variant_text(const std::string& variant);
+std::string experiment_text(const ExperimentRuns& experiment);
+
+Sheet score_sheet(const ScoreTable& table);
+Sheet significance_sheet(const ScoreTable& table);
+Sheet best_of_sheet(const ScoreTable& table);
+Sheet runtime_sheet(const RuntimeTable& table);
+Sheet variant_sheet(const VariantTable& table);
+Sheet unfinished_sheet(const Runs& runs);
+Sheet options_sheet(const Runs& runs);
+Sheet environment_sheet(const Runs& runs);
+Sheet run_sheet(const RunResult& run);
+Sheet run_scores_sheet(const RunResult& run);
+
+/// All that have rows, in the order of a report without charts.
+std::vector<Sheet> sheets_of(const ExperimentRuns& experiment);
+std::vector<Sheet> sheets_of(const RunResult& run);
+
+}  // namespace curnm

@@ -1,0 +1,97 @@
+#include "curnm/report/text.h"
+
+#include <cmath>
+
+namespace curnm {
+namespace {
+
+/// None for fewer than two scores.
+std::string deviation(const Summary& summary, int digits) {
+  return std::isfinite(summary.std) ? " ± " + decimal(summary.std, digits) : "";
+}
+
+}  // namespace
+
+std::string decimal(double value, int digits) {
+  if (!std::isfinite(value)) return std::string(kDash);
+  return fmt::format("{:.{}f}", value, digits);
+}
+
+std::string signed_decimal(double value, int digits) {
+  if (!std::isfinite(value)) return std::string(kDash);
+  const std::string magnitude = fmt::format("{:.{}f}", std::abs(value), digits);
+  if (magnitude.find_first_not_of("0.") == std::string::npos) return magnitude;
+  return (value < 0 ? "−" : "+") + magnitude;
+}
+
+std::string mean_and_deviation(const Summary& summary, int digits) {
+  return decimal(summary.mean, digits) + deviation(summary, digits);
+}
+
+std::string signed_mean_and_deviation(const Summary& summary, int digits) {
+  return signed_decimal(summary.mean, digits) + deviation(summary, digits);
+}
+
+std::string seconds_text(double seconds) {
+  return decimal(seconds, seconds < 9.995 ? 2 : seconds < 99.95 ? 1 : 0);
+}
+
+std::string p_text(const std::optional<double>& p) {
+  if (!p) return std::string(kDash);
+  return *p < 0.001 ? "< 0.001" : decimal(*p, 3);
+}
+
+std::string count_text(std::size_t count, std::string_view singular) {
+  return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
+}
+
+std::string state_text(RunState state) {
+  switch (state) {
+    case RunState::kWaiting:
+      return "waiting";
+    case RunState::kRunning:
+      return "running";
+    case RunState::kPaused:
+      return "paused";
+    case RunState::kDone:
+      return "done";
+    case RunState::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+std::string json_text(const nlohmann::ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false,
+                    nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string html_escape(std::string_view text) {
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+}  // namespace curnm

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "curnm/experiments/result_set.h"
+#include "curnm/experiments/statistics.h"
+
+// Numbers as all reports write them. What is no number is a dash, never "nan".
+
+namespace curnm {
+
+inline constexpr std::string_view kDash = "–";
+
+std::string decimal(double value, int digits);
+std::string signed_decimal(double value, int digits);  // "+1.20", "−0.35"
+std::string mean_and_deviation(const Summary& summary, int digits);
+std::string signed_mean_and_deviation(const Summary& summary, int digits);
+std::string seconds_text(double seconds);  // three digits that matter: "7.71", "446"
+std::string p_text(const std::optional<double>& p);
+std::string count_text(std::size_t count, std::string_view singular);  // "1 run", "2 runs"
+std::string state_text(RunState state);
+
+/// A string without its quotes; bytes that are no UTF-8 are replaced.
+std::string json_text(const nlohmann::ordered_json& value);
+
+template <class... Args>
+void append(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+}
+
+/// For text and quoted attributes of HTML and SVG.
+std::string html_escape(std::string_view text);
+
+}  // namespace curnm

@@ -1,0 +1,221 @@
+// Opens reports in a real browser, as their readers would.
+//
+//   CURNM_REPORT_PAGE=grid.html,run.html  the pages; those of make_pages unless set otherwise
+//   CURNM_SCREENSHOTS=folder              where pictures of them go, if anywhere
+//   CHROMIUM=/usr/bin/chromium
+
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const pages = (process.env.CURNM_REPORT_PAGE ?? "").split(",").filter(Boolean);
+const screenshots = process.env.CURNM_SCREENSHOTS;
+const desktop = { width: 1280, height: 900 };
+const phone = { width: 390, height: 844 };
+
+let browser;
+before(async () => {
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox"], // needed as root; the pages are our own
+  });
+  if (screenshots) mkdirSync(screenshots, { recursive: true });
+});
+after(() => browser?.close());
+
+test("there are pages to look at", () => assert.ok(pages.length > 0, "set CURNM_REPORT_PAGE"));
+
+/** Opens the page and, once `look` is done, checks that it was quiet and asked for nothing. */
+async function visit(file, options, look) {
+  const context = await browser.newContext({ viewport: desktop, ...options });
+  const page = await context.newPage();
+  const url = pathToFileURL(path.resolve(file)).href;
+  const complaints = [];
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => {
+    if (request.url() !== url) complaints.push(`request of ${request.url()}`);
+  });
+  await page.goto(url);
+  await look(page);
+  assert.deepEqual(complaints, []);
+  await context.close();
+}
+
+const picture = (page, file, name) =>
+  screenshots &&
+  page.screenshot({
+    path: path.join(screenshots, `${path.basename(file, ".html")}-${name}.png`),
+    fullPage: true,
+  });
+
+const pageOverflow = (page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+/** Texts of charts that leave their chart or lie on each other. */
+const brokenChartTexts = (page) =>
+  page.evaluate(() => {
+    const broken = [];
+    for (const chart of document.querySelectorAll("svg.chart")) {
+      const frame = chart.getBoundingClientRect();
+      if (frame.width === 0) continue; // of a view that is not chosen
+      const boxes = [...chart.querySelectorAll("text")].map((text) => [
+        text.textContent,
+        text.getBoundingClientRect(),
+      ]);
+      boxes.forEach(([text, box], i) => {
+        const leaves =
+          box.left < frame.left - 1 || box.right > frame.right + 1 ||
+          box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
+        if (leaves) broken.push(`"${text}" is clipped`);
+        for (const [other, otherBox] of boxes.slice(i + 1)) {
+          const apart =
+            box.right <= otherBox.left || otherBox.right <= box.left ||
+            box.bottom <= otherBox.top + 2 || otherBox.bottom <= box.top + 2;
+          if (!apart) broken.push(`"${text}" lies on "${other}"`);
+        }
+      });
+    }
+    return broken;
+  });
+
+/** Contrast of all visible texts with what is behind them, as WCAG defines it; the worst ones. */
+const poorContrasts = (page, least) =>
+  page.evaluate((least) => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const rgba = (colour) => {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = colour;
+      canvas.fillRect(0, 0, 1, 1);
+      return canvas.getImageData(0, 0, 1, 1).data;
+    };
+    const luminance = (colour) => {
+      const [r, g, b] = [...rgba(colour)].slice(0, 3).map((channel) => {
+        const c = channel / 255;
+        return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const background = (element) => {
+      for (let e = element; e; e = e.parentElement) {
+        const colour = getComputedStyle(e).backgroundColor;
+        if (rgba(colour)[3] > 0) return colour;
+      }
+      return "white";
+    };
+    const seen = new Map();
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const element = walker.currentNode.parentElement;
+      if (!walker.currentNode.textContent.trim() || !element.checkVisibility()) continue;
+      if (element.closest("script")) continue;
+      const style = getComputedStyle(element);
+      const colour = element.closest("svg") ? style.fill : style.color;
+      const key = `${colour} on ${background(element)}`;
+      if (seen.has(key)) continue;
+      const [dark, light] = [luminance(colour), luminance(background(element))].sort((a, b) => a - b);
+      seen.set(key, (light + 0.05) / (dark + 0.05));
+    }
+    return [...seen].filter(([, ratio]) => ratio < least);
+  }, least);
+
+for (const file of pages) {
+  const name = path.basename(file, ".html");
+
+  for (const [device, viewport] of Object.entries({ desktop, phone })) {
+    for (const colorScheme of ["light", "dark"]) {
+      test(`${name}: ${device}, ${colorScheme}`, () =>
+        visit(file, { viewport, colorScheme }, async (page) => {
+          await picture(page, file, `${device}-${colorScheme}`);
+          assert.ok((await pageOverflow(page)) <= 0, "the page scrolls sideways");
+          assert.deepEqual(await poorContrasts(page, 4.5), []);
+          assert.deepEqual(await brokenChartTexts(page), []);
+          for (const chart of await page.locator("svg.chart:visible").all()) {
+            const box = await chart.boundingBox();
+            assert.ok(box.width > 200 && box.height > 50, "a chart is too small");
+          }
+        }));
+    }
+  }
+
+  test(`${name}: switches show one view at a time, without scripts`, () =>
+    visit(file, { javaScriptEnabled: false }, async (page) => {
+      assert.notEqual((await page.locator("main").innerText()).trim(), "");
+      for (const views of await page.locator(".views").all()) {
+        const titles = new Set();
+        for (const set of await views.locator("fieldset").nth(0).locator("label").all()) {
+          await set.click();
+          for (const question of await views.locator("fieldset").nth(1).locator("label").all()) {
+            await question.click();
+            const shown = views.locator(".view:visible");
+            assert.equal(await shown.count(), 1);
+            titles.add(await shown.locator("figcaption strong").first().innerText());
+          }
+        }
+        assert.equal(titles.size, await views.locator(".view").count(), "each view comes up once");
+      }
+    }));
+
+  test(`${name}: switches work by keyboard`, () =>
+    visit(file, {}, async (page) => {
+      for (const views of await page.locator(".views").all()) {
+        const titleOf = () => views.locator(".view:visible figcaption strong").first().innerText();
+        const before = await titleOf();
+        await views.locator("fieldset").nth(1).locator("input").first().focus();
+        await page.keyboard.press("ArrowRight");
+        assert.notEqual(await titleOf(), before);
+      }
+    }));
+
+  test(`${name}: tables sort by mouse and keyboard`, () =>
+    visit(file, {}, async (page) => {
+      for (const table of await page.locator("table.sortable:visible").all()) {
+        const header = table.locator("thead th").last();
+        const button = header.locator("button");
+        const column = (await table.locator("thead th").count()) - 1;
+        const cells = () =>
+          table.locator("tbody tr").evaluateAll(
+            (rows, i) => rows.map(({ cells }) => cells[i].dataset.key ?? `text ${cells[i].textContent}`),
+            column,
+          );
+        const original = await cells();
+        const isText = (cell) => cell.startsWith("text ");
+        const isNumeric = !original.every(isText);
+        const known = original.filter((cell) => !isNumeric || !isText(cell)); // the others stay last
+        const collator = new Intl.Collator(undefined, { numeric: true });
+        const order = (a, b) => (isNumeric ? a - b : collator.compare(a, b));
+
+        await button.click();
+        assert.equal(await header.getAttribute("aria-sort"), "descending");
+        const largestFirst = [...known].sort((a, b) => order(b, a));
+        assert.deepEqual((await cells()).slice(0, known.length), largestFirst);
+        await button.focus();
+        await page.keyboard.press("Enter");
+        assert.equal(await header.getAttribute("aria-sort"), "ascending");
+        assert.deepEqual((await cells()).slice(0, known.length), [...known].sort(order));
+        assert.equal((await cells()).length, original.length);
+        await page.keyboard.press("Space");
+        assert.equal(await header.getAttribute("aria-sort"), "none");
+        assert.deepEqual(await cells(), original);
+      }
+    }));
+
+  for (const javaScriptEnabled of [true, false]) {
+    test(`${name}: print shows everything, ${javaScriptEnabled ? "with" : "without"} scripts`, () =>
+      visit(file, { javaScriptEnabled, colorScheme: "dark" }, async (page) => {
+        if (javaScriptEnabled) await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+        await page.emulateMedia({ media: "print" });
+        await page.setViewportSize({ width: 1030, height: 720 }); // A4 landscape within its margins
+        const everything = page.locator(".view, table, svg.chart");
+        for (const element of await everything.all()) assert.ok(await element.isVisible());
+        assert.ok((await pageOverflow(page)) <= 0, "something is cut off on paper");
+        if (!javaScriptEnabled) return;
+        assert.deepEqual(await poorContrasts(page, 4.5), []);
+        await picture(page, file, "print");
+        if (screenshots) await page.pdf({ path: path.join(screenshots, `${name}.pdf`), preferCSSPageSize: true });
+      }));
+  }
+}

@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "curnm/report/report.h"
+#include "report/markup.h"
+#include "support/results.h"
+
+namespace curnm {
+namespace {
+
+using testing::full_grid;
+using testing::full_run;
+using testing::tag_fault;
+
+constexpr const char* kHostile = "<script>alert(1)</script> \"quoted\" & 'single'";
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+ResultSet grid_with_gaps() {
+  ResultSet results = full_grid({"uci", "mine"}, {"tgn", "jodie"}, /*seeds=*/3, /*epochs=*/12);
+  results.runs[0] = testing::failed_run("uci", "tgn", "random", 0, "out of memory");
+  results.runs[4].scores.clear();
+  results.runs[5].curve[3].validation_ap = kNoValue;
+  results.runs[6].seconds_per_epoch = kNoValue;
+  testing::add_variants(results, "ablation", "uci", {{"complete", .9}, {"without pi", .8}}, 3);
+  return results;
+}
+
+TEST(TagFaultTest, FindsFaults) {
+  EXPECT_EQ(tag_fault("<p>a<b>b</b></p><path d=\"M0 0\"/>"), "");
+  EXPECT_NE(tag_fault("<p><b></p></b>"), "");
+  EXPECT_NE(tag_fault("<p>"), "");
+  EXPECT_NE(tag_fault("</p>"), "");
+  EXPECT_NE(tag_fault("<p>1 < 2</p>"), "");
+  EXPECT_NE(tag_fault("<p>1 > 2</p>"), "");
+  EXPECT_NE(tag_fault("<p"), "");
+  EXPECT_NE(tag_fault("<script>1 < 2"), "");
+  EXPECT_EQ(tag_fault("<script>1 < 2 > 3</script>"), "");
+  EXPECT_NE(tag_fault("<p class=\"a\"b\"></p>"), "");
+}
+
+TEST(HtmlReportTest, IsWellFormed) {
+  EXPECT_EQ(tag_fault(html_report(grid_with_gaps(), {})), "");
+  EXPECT_EQ(tag_fault(html_report({}, {})), "");
+  const ResultSet single{.runs = {full_run("uci", "tgn", "curnm", 0, .9, 20)}};
+  EXPECT_EQ(tag_fault(html_report(single, {})), "");
+}
+
+TEST(HtmlReportTest, EscapesWhatUsersNamed) {
+  ResultSet results = full_grid({kHostile}, {kHostile}, 2, 5);
+  for (RunResult& run : results.runs) {
+    run.version = kHostile;
+    run.environment.cpu = kHostile;
+    run.options = {{"train", {{kHostile, kHostile}}}};
+    for (BaselineScore& baseline : run.baselines) baseline.name = kHostile;
+    run.scores.push_back({kHostile, kHostile, "ap", .5});
+  }
+  results.runs[0].state = RunState::kFailed;
+  results.runs[0].reason = kHostile;
+  testing::add_variants(results, kHostile, kHostile, {{"complete", .9}, {kHostile, .8}}, 2);
+  for (const ResultSet& set : {results, ResultSet{.runs = {results.runs[1]}}}) {
+    const std::string page = html_report(set, {.title = kHostile});
+    EXPECT_EQ(tag_fault(page), "");
+    EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+    EXPECT_NE(page.find("&lt;script&gt;alert(1)&lt;/script&gt; &quot;quoted&quot; &amp; &#39;"),
+              std::string::npos);
+  }
+}
+
+TEST(HtmlReportTest, PrintsNoNaN) {
+  ResultSet results = grid_with_gaps();
+  for (RunResult& run : results.runs) run.network = "net";  // no other word with these letters
+  const std::string page = html_report(results, {});
+  const std::string body = page.substr(page.find("<body>"), page.find("<script>"));
+  for (const char* word : {"nan", "NaN", "inf,", "inf<", "inf "}) {
+    EXPECT_EQ(body.find(word), std::string::npos) << word;
+  }
+}
+
+TEST(HtmlReportTest, TheSameResultsGiveTheSameBytes) {
+  const ResultSet results = grid_with_gaps();
+  EXPECT_EQ(html_report(results, {}), html_report(results, {}));
+}
+
+TEST(HtmlReportTest, LoadsNothing) {
+  const std::string page = html_report(grid_with_gaps(), {});
+  for (const char* reference : {"http:", "https:", "url(", "@import", "src=", "<link"}) {
+    EXPECT_EQ(page.find(reference), std::string::npos) << reference;
+  }
+}
+
+TEST(HtmlReportTest, HasEachTableAndFigure) {
+  const std::string page = html_report(grid_with_gaps(), {.title = "Mine"});
+  EXPECT_NE(page.find("<h1>Mine</h1>"), std::string::npos);
+  EXPECT_NE(page.find("<h2>main</h2>"), std::string::npos);
+  EXPECT_NE(page.find("<h2>ablation</h2>"), std::string::npos);
+  EXPECT_EQ(count_of(page, "class=\"view set-"), 2U * 2 * 6);  // experiments, sets, questions
+  EXPECT_EQ(count_of(page, ">curriculum of curnm<"), 4U);      // networks and models
+  EXPECT_EQ(count_of(page, ">pools of curnm<"), 4U);
+  EXPECT_NE(page.find("out of memory"), std::string::npos);
+  EXPECT_NE(page.find("paired two-sided t-test"), std::string::npos);
+  EXPECT_NE(page.find("class=\"whisker\""), std::string::npos);
+  EXPECT_NE(page.find("paper 0.824"), std::string::npos);
+  EXPECT_NE(page.find("recency-src-dst"), std::string::npos);
+}
+
+TEST(HtmlReportTest, AnEmptySetSaysSo) {
+  EXPECT_NE(html_report({}, {}).find("no results yet"), std::string::npos);
+}
+
+TEST(HtmlReportTest, ASingleRunShowsAllOfIt) {
+  const ResultSet single{.runs = {full_run("uci", "tgn", "curnm", 7, .9, 20)}};
+  const std::string page = html_report(single, {});
+  for (const char* part : {">validation AP<", ">curriculum of curnm<", ">pools of curnm<",
+                           ">loss parts<", ">selected negatives<", "recency-src-dst",
+                           "AP, source_historical", "events of new nodes", "MRR"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+}
+
+TEST(HtmlReportTest, RunsThatJustBeganMakeAPage) {
+  RunResult waiting;
+  waiting.network = "uci";
+  RunResult first_epoch = full_run("uci", "tgn", "curnm", 0, .9, 1);
+  first_epoch.state = RunState::kRunning;
+  first_epoch.scores.clear();
+  EXPECT_EQ(tag_fault(html_report({.runs = {waiting}}, {})), "");
+  EXPECT_EQ(tag_fault(html_report({.runs = {waiting, first_epoch}}, {})), "");
+  EXPECT_EQ(tag_fault(html_report({.runs = {first_epoch}}, {})), "");
+}
+
+TEST(HtmlReportTest, PoolsThatAreNotKnownInEveryEpochAreNotStacked) {
+  ResultSet single{.runs = {full_run("uci", "tgn", "curnm", 0, .9, 20)}};
+  single.runs[0].curve[4].metrics.erase("mining.pool_hard");
+  single.runs[0].curve[5].metrics["mining.selected_hard"] = "?";
+  for (EpochMetrics& epoch : single.runs[0].curve) epoch.metrics.erase("mining.delta");
+  const std::string page = html_report(single, {});
+  EXPECT_EQ(page.find("\"panel\">pools of curnm<"), std::string::npos);
+  EXPECT_EQ(page.find("\"panel\">selected negatives<"), std::string::npos);
+  EXPECT_NE(page.find("α / 0.004<"), std::string::npos);  // scaled, though it comes second now
+}
+
+TEST(HtmlReportTest, AThousandRunsStaySmall) {
+  std::vector<std::string> networks;
+  for (int i = 0; i < 13; ++i) networks.push_back("network " + std::to_string(i));
+  ResultSet results = full_grid(networks, {"tgn", "jodie", "dysat"}, 5, 60);
+  testing::add_variants(results, "ablation", "uci",
+                        {{"complete", .9}, {"a", .8}, {"b", .8}, {"c", .8}, {"d", .8}}, 5);
+  ASSERT_EQ(results.runs.size(), 1000U);
+  EXPECT_LT(html_report(results, {}).size(), 3'000'000U);
+}
+
+TEST(HtmlReportTest, LongRunsAreThinnedOut) {
+  const ResultSet brief{.runs = {full_run("uci", "tgn", "curnm", 0, .9, 80)}};
+  const ResultSet lengthy{.runs = {full_run("uci", "tgn", "curnm", 0, .9, 4000)}};
+  EXPECT_LT(html_report(lengthy, {}).size(), html_report(brief, {}).size() * 3 / 2);
+}
+
+}  // namespace
+}  // namespace curnm
