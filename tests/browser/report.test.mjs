@@ -1,8 +1,8 @@
 // Opens reports in a real browser, as their readers would.
 //
-//   CURNM_REPORT_PAGE=grid.html,run.html  the pages; those of make_pages unless set otherwise
+//   CURNM_REPORT_PAGE=grid.html,run.html  the pages; `./dev test` passes those of make_pages
 //   CURNM_SCREENSHOTS=folder              where pictures of them go, if anywhere
-//   CHROMIUM=/usr/bin/chromium
+//   CHROMIUM=/usr/bin/chromium            the browser, if it is elsewhere
 
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
