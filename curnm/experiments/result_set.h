@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -86,7 +87,8 @@ struct Cell {
 
 struct ResultSet {
   std::vector<RunResult> runs;
-  std::vector<Cell> cells;  // in the order of their experiments' files
+  std::vector<Cell> cells;                         // in the order of their experiments' files
+  std::map<std::string, std::string> titles = {};  // of experiments, where they have one
 };
 
 /// The score of a run, or NaN.

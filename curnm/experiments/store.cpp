@@ -43,6 +43,9 @@ CREATE TABLE runs (
   training_events INTEGER NOT NULL DEFAULT 0,
   environment INTEGER REFERENCES environments,
   changed TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')));
+CREATE TABLE experiments (
+  name TEXT PRIMARY KEY,
+  title TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE cells (
   experiment TEXT NOT NULL,
   position INTEGER NOT NULL,
@@ -225,6 +228,8 @@ class Loader {
       if (found == index_.end() || !admits(filter_.experiments, cell.text(1))) continue;
       results_.cells.push_back({cell.string(1), cell.string(2), found->second});
     }
+    Statement experiment(database_, "SELECT name, title FROM experiments");
+    while (experiment.next()) results_.titles[experiment.string(0)] = experiment.string(1);
   }
 
   sqlite::Database& database_;
@@ -311,6 +316,9 @@ ResultStore::ResultStore(ResultStore&&) noexcept = default;
 std::vector<std::int64_t> ResultStore::plan(const Experiment& experiment) {
   Transaction transaction(*database_);
   Statement(*database_, "DELETE FROM cells WHERE experiment = ?")(experiment.name).run();
+  Statement(*database_, "INSERT OR REPLACE INTO experiments (name, title) VALUES (?, ?)")(
+      experiment.name, experiment.title)
+      .run();
   Statement insert(*database_,
                    "INSERT INTO cells (experiment, position, variant, run) VALUES (?, ?, ?, ?)");
   std::vector<std::int64_t> runs;

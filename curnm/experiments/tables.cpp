@@ -223,6 +223,11 @@ std::vector<ExperimentRuns> experiments_of(const ResultSet& results) {
   for (std::size_t i = 0; i < results.runs.size(); ++i) {
     if (!named[i]) place(find_named(experiments, ""), "", results.runs[i]);
   }
+  for (ExperimentRuns& experiment : experiments) {
+    const auto title = results.titles.find(experiment.name);
+    experiment.title = title != results.titles.end() ? title->second : experiment.name;
+    if (experiment.name.empty()) experiment.title = "Runs of no experiment";
+  }
   return experiments;
 }
 
@@ -382,6 +387,7 @@ std::vector<RuntimeTable> runtime_tables(const Grid& grid) {
 VariantGrid variant_grid_of(const ExperimentRuns& experiment) {
   VariantGrid grid;
   for (const VariantRuns& variant : experiment.variants) {
+    if (variant.name.empty()) continue;  // the main grid
     for (const RunResult* run : variant.runs) {
       VariantGrid::Group& group = find_or_add(
           grid.groups,

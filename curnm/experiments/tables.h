@@ -31,6 +31,7 @@ struct VariantRuns {
 /// differ in any flag.
 struct ExperimentRuns {
   std::string name;                   // "" for runs that no cell names
+  std::string title;                  // for people
   std::vector<VariantRuns> variants;  // in the order of the cells
   /// Left out, because a later run has the same variant, network, model, miner and seed.
   Runs superseded;
@@ -148,7 +149,7 @@ struct RuntimeTable {
 /// One per model, with the networks on which one of its runs has finished.
 std::vector<RuntimeTable> runtime_tables(const Grid& grid);
 
-/// Variants of the same training, by network, model and miner.
+/// The named variants of the same training, by network, model and miner.
 struct VariantGrid {
   struct Group {
     std::string network;

@@ -220,7 +220,7 @@ std::string variant_figure(const VariantTable::Group& group, const Measure& meas
   std::vector<Bar> bars;
   for (std::size_t i = 1; i < group.rows.size(); ++i) {
     const VariantRow& row = group.rows[i];
-    bars.push_back({.label = variant_text(row.name),
+    bars.push_back({.label = row.name,
                     .value = row.percent.mean,
                     .spread = std::isfinite(row.percent.std) ? row.percent.std : 0,
                     .mark = mark_of(row.to_first)});
@@ -230,7 +230,7 @@ std::string variant_figure(const VariantTable::Group& group, const Measure& meas
       subject, bar_chart(subject + ": difference to the first variant", bars),
       fmt::format("{}: difference to “{}” in percent, mean over the seeds; whiskers: ± one "
                   "standard deviation; ▲ ▼: significant, see the table.",
-                  measure_text(measure), variant_text(group.rows.front().name)));
+                  measure_text(measure), group.rows.front().name));
 }
 
 }  // namespace curnm

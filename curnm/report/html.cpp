@@ -188,7 +188,7 @@ std::string learning_figures(const VariantGrid& grid) {
   for (const VariantGrid::Group& group : grid.groups) {
     std::vector<Method> methods;
     for (const VariantRuns& variant : group.variants) {
-      methods.push_back({variant_text(variant.name), variant.runs});
+      methods.push_back({variant.name, variant.runs});
     }
     out += learning_figure(fmt::format("{} · {} · {}", group.network, group.model, group.miner),
                            methods);
@@ -213,7 +213,7 @@ void add_variants(std::string& out, const ExperimentRuns& experiment, std::size_
 }
 
 void add_experiment(std::string& out, const ExperimentRuns& experiment, std::size_t index) {
-  append(out, R"(<section id="e{}"><h2>{}</h2>)", index, html_escape(experiment_text(experiment)));
+  append(out, R"(<section id="e{}"><h2>{}</h2>)", index, html_escape(experiment.title));
   out += '\n';
   const std::vector<std::string> notes = notes_of(experiment);
   if (!notes.empty()) {
@@ -263,8 +263,7 @@ void add_contents(std::string& out, const std::vector<ExperimentRuns>& experimen
   if (experiments.size() < 2) return;
   out += R"(<nav aria-label="Experiments"><ul>)";
   for (std::size_t i = 0; i < experiments.size(); ++i) {
-    append(out, R"(<li><a href="#e{}">{}</a></li>)", i,
-           html_escape(experiment_text(experiments[i])));
+    append(out, R"(<li><a href="#e{}">{}</a></li>)", i, html_escape(experiments[i].title));
   }
   out += "</ul></nav>\n";
 }

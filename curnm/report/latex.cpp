@@ -98,7 +98,7 @@ std::string latex_report(const ResultSet& results, const ReportOptions& options)
     return out;
   }
   for (const ExperimentRuns& experiment : experiments_of(results)) {
-    out += "\n% " + escape(experiment_text(experiment)) + "\n";
+    out += "\n% " + escape(experiment.title) + "\n";
     for (const std::string& note : notes_of(experiment)) out += "% " + escape(note) + "\n";
     for (const Sheet& sheet : sheets_of(experiment)) add_sheet(out, sheet);
   }

@@ -62,7 +62,7 @@ std::string markdown_report(const ResultSet& results, const ReportOptions& optio
     return out;
   }
   for (const ExperimentRuns& experiment : experiments_of(results)) {
-    out += "\n## " + escape(experiment_text(experiment)) + "\n";
+    out += "\n## " + escape(experiment.title) + "\n";
     for (const std::string& note : notes_of(experiment)) out += "\n" + escape(note) + "\n";
     for (const Sheet& sheet : sheets_of(experiment)) add_sheet(out, sheet);
   }

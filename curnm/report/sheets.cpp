@@ -125,14 +125,6 @@ std::string measure_text(const Measure& measure) {
   return fmt::format("AP against {} negatives, {}", measure.protocol, set_text(measure.set));
 }
 
-std::string variant_text(const std::string& variant) {
-  return variant.empty() ? "as given" : variant;
-}
-
-std::string experiment_text(const ExperimentRuns& experiment) {
-  return experiment.name.empty() ? "Runs of no experiment" : experiment.name;
-}
-
 Sheet score_sheet(const ScoreTable& table) {
   const bool comparable = is_comparable(table);
   const bool has_rules = std::any_of(table.rows.begin(), table.rows.end(), [](const auto& row) {
@@ -267,9 +259,8 @@ Sheet variant_sheet(const VariantTable& table) {
       add_paper(seconds, row.paper_seconds, seconds_text(row.paper_seconds));
       sheet.rows.push_back(
           {row_label(group.network, fmt::format("{} {}", group.model, group.miner)),
-           label(variant_text(row.name)), seeds_cell(row.seeds, first.seeds.summary.count),
-           std::move(difference), number(p_text(row.to_first.p), row.to_first.p.value_or(kNoValue)),
-           std::move(seconds)});
+           label(row.name), seeds_cell(row.seeds, first.seeds.summary.count), std::move(difference),
+           number(p_text(row.to_first.p), row.to_first.p.value_or(kNoValue)), std::move(seconds)});
     }
   }
   return sheet;

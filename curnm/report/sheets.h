@@ -35,9 +35,6 @@ struct Sheet {
 std::string set_text(const std::string& set);       // "all test events"
 std::string question_text(const Measure& measure);  // "AP, trans"
 std::string measure_text(const Measure& measure);   // "AP against trans negatives, all test …"
-std::string variant_text(const std::string& variant);
-std::string experiment_text(const ExperimentRuns& experiment);
-
 Sheet score_sheet(const ScoreTable& table);
 Sheet significance_sheet(const ScoreTable& table);
 Sheet best_of_sheet(const ScoreTable& table);

@@ -45,8 +45,8 @@ TEST_F(ExperimentCli, RunsAGridOnce) {
     EXPECT_GT(run["scores"]["test"]["trans"]["ap"].get<double>(), 0);
     EXPECT_FALSE(run["environment"]["cpu"].get<std::string>().empty());
   }
-  EXPECT_EQ(all[2]["miner"], "curnm");
-  EXPECT_EQ(all[2]["options"]["miner"]["pool"], 4);
+  EXPECT_EQ(all[1]["miner"], "curnm");
+  EXPECT_EQ(all[1]["options"]["miner"]["pool"], 4);
 
   const CommandResult second = curnm("experiment grid.yml");
   EXPECT_EQ(second.exit_code, 0) << second.err;
@@ -166,6 +166,39 @@ TEST_F(ExperimentCli, ResultsOfNothing) {
   EXPECT_EQ(none.exit_code, 0);
   EXPECT_TRUE(contains(none.err, "no run is like that")) << none.err;
   EXPECT_TRUE(contains(curnm("results results/results.db --state dnoe").err, "'done'"));
+}
+
+TEST_F(ExperimentCli, ReportsOfAStoreAndOfARun) {
+  write("grid.yml", "title: A grid <&>\n" + grid("[net]"));
+  ASSERT_EQ(curnm("experiment grid.yml").exit_code, 0);
+  const CommandResult page = curnm("report results/results.db --out report.html");
+  EXPECT_EQ(page.exit_code, 0) << page.err;
+  EXPECT_TRUE(contains(read("report.html"), "A grid &lt;&amp;&gt;"));
+  for (const char* format : {"md", "latex", "csv"}) {
+    const CommandResult text =
+        curnm(std::string("report results/results.db --experiment small --format ") + format);
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_TRUE(contains(text.out, "curnm")) << format;
+  }
+  EXPECT_EQ(curnm("results results/results.db --format csv").out,
+            curnm("report results/results.db --format csv").out);
+
+  const std::string run = runs()[1]["folder"];
+  EXPECT_EQ(curnm("report " + run + " --out run.html").exit_code, 0);
+  EXPECT_TRUE(contains(read("run.html"), "jodie on net with curnm negatives, seed 0: done"));
+}
+
+TEST_F(ExperimentCli, ReportsOfNothing) {
+  EXPECT_TRUE(contains(curnm("report none.db").err, "there is no store none.db"));
+  EXPECT_TRUE(contains(curnm("report data").err, "is not a run"));
+  EXPECT_TRUE(contains(curnm("report data --format pdf").err, "unknown format 'pdf'"));
+  write("grid.yml", grid("[net]", 1));
+  ASSERT_EQ(curnm("experiment grid.yml").exit_code, 0);
+  const CommandResult other = curnm("report results/results.db --experiment other --format md");
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+  EXPECT_TRUE(contains(other.out, "no results")) << other.out;
+  EXPECT_TRUE(contains(curnm("report results/results.db --out /proc/none/report.html").err,
+                       "/proc/none/report.html"));
 }
 
 }  // namespace

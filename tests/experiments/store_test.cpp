@@ -90,7 +90,7 @@ TEST_F(StoreTest, ARecordReplacesTheOneBefore) {
 
 TEST_F(StoreTest, PlansOnceWhatSeveralExperimentsShare) {
   ResultStore store = open();
-  const Experiment first{.name = "first", .title = "", .jobs = {job(0), job(1)}};
+  const Experiment first{.name = "first", .title = "The first", .jobs = {job(0), job(1)}};
   const Experiment second{.name = "second", .title = "", .jobs = {job(1, "complete"), job(2, "x")}};
   const auto a = store.plan(first);
   const auto b = store.plan(second);
@@ -101,6 +101,7 @@ TEST_F(StoreTest, PlansOnceWhatSeveralExperimentsShare) {
   ASSERT_EQ(results.cells.size(), 4U);
   EXPECT_EQ(results.cells[2].experiment, "second");
   EXPECT_EQ(results.cells[2].variant, "complete");
+  EXPECT_EQ(results.titles.at("first"), "The first");
   EXPECT_EQ(results.runs[results.cells[2].run].id, b[0]);
 }
 
