@@ -64,7 +64,7 @@ CREATE TABLE epochs (
   validation_ap REAL,
   seconds REAL,
   metrics TEXT NOT NULL,
-  PRIMARY KEY (run, epoch)) WITHOUT ROWID;
+  PRIMARY KEY (run, epoch));
 CREATE TABLE scores (
   run INTEGER NOT NULL REFERENCES runs,
   events TEXT NOT NULL,
@@ -146,7 +146,7 @@ class Loader {
                run.baselines.push_back({row.string(1), row.string(2), row.string(3), row.real(4)});
              });
     if (filter_.curves) {
-      for_each("SELECT run, epoch, validation_ap, seconds, metrics FROM epochs",
+      for_each("SELECT run, epoch, validation_ap, seconds, metrics FROM epochs ORDER BY run, epoch",
                [](RunResult& run, Statement& row) {
                  run.curve.push_back(
                      {row.integer(1), row.real(2), row.real(3), ordered_json::parse(row.text(4))});
