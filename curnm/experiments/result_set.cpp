@@ -1,6 +1,31 @@
 #include "curnm/experiments/result_set.h"
 
+#include <array>
+
+#include "curnm/base/names.h"
+
 namespace curnm {
+namespace {
+
+struct StateEntry {
+  std::string_view name;
+  RunState state;
+};
+constexpr std::array<StateEntry, 5> kStates = {{{"waiting", RunState::kWaiting},
+                                                {"running", RunState::kRunning},
+                                                {"paused", RunState::kPaused},
+                                                {"done", RunState::kDone},
+                                                {"failed", RunState::kFailed}}};
+
+}  // namespace
+
+std::string_view state_name(RunState state) {
+  return kStates[static_cast<std::size_t>(state)].name;
+}
+
+RunState find_state(std::string_view name) {
+  return find_entry("state", std::span<const StateEntry>(kStates), name).state;
+}
 
 nlohmann::ordered_json to_json(const Environment& environment) {
   return {{"cpu", environment.cpu},         {"cores", environment.cores},

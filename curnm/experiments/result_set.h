@@ -15,6 +15,9 @@ namespace curnm {
 inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 enum class RunState { kWaiting, kRunning, kPaused, kDone, kFailed };
+std::string_view state_name(RunState state);
+/// Throws UsageError for a name that is none.
+RunState find_state(std::string_view name);
 
 /// A figure of the test: set "test" or "test_new", metric "ap", "auc", "ap_global", "auc_global" or
 /// "mrr" (whose protocol is empty).

@@ -97,31 +97,9 @@ CREATE TABLE trials (
   PRIMARY KEY (study, trial)) WITHOUT ROWID;
 )sql";
 
-struct StateEntry {
-  std::string_view name;
-  RunState state;
-};
-constexpr std::array<StateEntry, 5> kStates = {{{"waiting", RunState::kWaiting},
-                                                {"running", RunState::kRunning},
-                                                {"paused", RunState::kPaused},
-                                                {"done", RunState::kDone},
-                                                {"failed", RunState::kFailed}}};
-
 bool admits(const std::vector<std::string>& wanted, std::string_view name) {
   return wanted.empty() || std::ranges::find(wanted, name) != wanted.end();
 }
-
-}  // namespace
-
-std::string_view state_name(RunState state) {
-  return kStates[static_cast<std::size_t>(state)].name;
-}
-
-RunState find_state(std::string_view name) {
-  return find_entry("state", std::span<const StateEntry>(kStates), name).state;
-}
-
-namespace {
 
 /// Reads what the filter admits, table by table.
 class Loader {

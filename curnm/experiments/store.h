@@ -29,9 +29,6 @@ struct Trial {
   double score = kNoValue;
 };
 
-std::string_view state_name(RunState state);
-RunState find_state(std::string_view name);
-
 /// Results in one SQLite file (docs/store.md has the schema). Any number of processes may write to
 /// it at once; each change is one transaction. All functions throw Error with the file's name and
 /// SQLite's reason: locked for too long, damaged, full disk.

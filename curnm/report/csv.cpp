@@ -21,7 +21,7 @@ void add_row(std::string& out, const RunResult& run, const Cell& cell, const Sco
   const bool known = std::isfinite(score.value);
   append(out, "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", run.id, field(cell.experiment),
          field(cell.variant), field(run.network), field(run.model), field(run.miner), run.seed,
-         state_text(run.state), field(run.reason), field(json_text(run.flags)), field(score.set),
+         state_name(run.state), field(run.reason), field(json_text(run.flags)), field(score.set),
          field(score.protocol), field(score.metric), known ? fmt::format("{}", score.value) : "");
 }
 

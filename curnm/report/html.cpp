@@ -246,14 +246,14 @@ std::string lead(const ResultSet& results) {
   if (results.runs.size() == 1) {
     const RunResult& run = results.runs.front();
     return fmt::format("{} on {} with {} negatives, seed {}: {}", run.model, run.network, run.miner,
-                       run.seed, state_text(run.state));
+                       run.seed, state_name(run.state));
   }
   std::vector<std::string> counts;
   for (const RunState state : {RunState::kDone, RunState::kRunning, RunState::kPaused,
                                RunState::kWaiting, RunState::kFailed}) {
     const auto count = std::count_if(results.runs.begin(), results.runs.end(),
                                      [&](const RunResult& run) { return run.state == state; });
-    if (count > 0) counts.push_back(fmt::format("{} {}", count, state_text(state)));
+    if (count > 0) counts.push_back(fmt::format("{} {}", count, state_name(state)));
   }
   return fmt::format("{}{}{}", count_text(results.runs.size(), "run"), counts.empty() ? "" : ": ",
                      fmt::join(counts, ", "));

@@ -37,7 +37,7 @@ SheetCell seeds_cell(const SeedScores& seeds, std::int64_t usual_count) {
   SheetCell cell = number(mean_and_deviation(seeds.summary, kApDigits), seeds.summary.mean);
   const auto count = static_cast<std::size_t>(seeds.summary.count);
   if (count == 0 && !seeds.unfinished.empty()) {
-    cell.text = state_text(seeds.unfinished.front()->state);
+    cell.text = state_name(seeds.unfinished.front()->state);
   } else if (!seeds.unfinished.empty()) {
     cell.asides = {fmt::format("{} of {} seeds", count, count + seeds.unfinished.size())};
   } else if (count != 0 && seeds.summary.count != usual_count) {
@@ -274,7 +274,8 @@ Sheet unfinished_sheet(const Runs& runs) {
   for (const RunResult* run : runs) {
     if (run->state == RunState::kDone) continue;
     sheet.rows.push_back({row_label(run->network, fmt::format("{} {}", run->model, run->miner)),
-                          label(std::to_string(run->seed)), label(state_text(run->state)),
+                          label(std::to_string(run->seed)),
+                          label(std::string(state_name(run->state))),
                           label(run->reason.empty() ? std::string(kDash) : run->reason)});
   }
   return sheet;
@@ -356,8 +357,8 @@ Sheet run_sheet(const RunResult& run) {
   add("model", run.model);
   add("miner", run.miner);
   add("seed", std::to_string(run.seed));
-  add("state",
-      run.reason.empty() ? state_text(run.state) : state_text(run.state) + ": " + run.reason);
+  add("state", run.reason.empty() ? std::string(state_name(run.state))
+                                  : fmt::format("{}: {}", state_name(run.state), run.reason));
   if (run.epochs > 0) add("epochs", std::to_string(run.epochs));
   if (run.best_epoch >= 0) add("best epoch", std::to_string(run.best_epoch));
   if (std::isfinite(run.seconds_per_epoch)) {

@@ -45,22 +45,6 @@ std::string count_text(std::size_t count, std::string_view singular) {
   return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
 }
 
-std::string state_text(RunState state) {
-  switch (state) {
-    case RunState::kWaiting:
-      return "waiting";
-    case RunState::kRunning:
-      return "running";
-    case RunState::kPaused:
-      return "paused";
-    case RunState::kDone:
-      return "done";
-    case RunState::kFailed:
-      return "failed";
-  }
-  return "unknown";
-}
-
 std::string json_text(const nlohmann::ordered_json& value) {
   if (value.is_string()) return value.get<std::string>();
   return value.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false,

@@ -24,8 +24,6 @@ std::string signed_mean_and_deviation(const Summary& summary, int digits);
 std::string seconds_text(double seconds);  // three digits that matter: "7.71", "446"
 std::string p_text(const std::optional<double>& p);
 std::string count_text(std::size_t count, std::string_view singular);  // "1 run", "2 runs"
-std::string state_text(RunState state);
-
 /// A string without its quotes; bytes that are no UTF-8 are replaced.
 std::string json_text(const nlohmann::ordered_json& value);
 
