@@ -22,7 +22,7 @@ struct ExperimentFlags {
 class Plan {
  public:
   void add(const Job& job, RunState state) {
-    const std::string row = fmt::format("{:<18}{:<7}{}", job.network, job.model, job.variant);
+    const std::string row = fmt::format("{:<17} {:<6} {}", job.network, job.model, job.variant);
     remember(rows_, row);
     remember(columns_, job.miner);
     Count& count = counts_[{row, job.miner}];
@@ -74,18 +74,32 @@ Vocabulary vocabulary() {
   return words;
 }
 
-std::map<std::string, NamedNetwork> find_networks(const Experiment& experiment,
-                                                  const ExperimentFlags& flags) {
-  std::map<std::string, NamedNetwork> networks;
-  for (const Job& job : experiment.jobs) {
-    if (networks.contains(job.network)) continue;
-    networks[job.network] =
-        find_named_network(job.network, flags.grid.data_folder, /*fetch=*/!flags.plan);
-    const std::string& missing = networks[job.network].missing;
-    if (!missing.empty()) fmt::print(stderr, "warning: {}\n", missing);
+/// The networks of an experiment, each looked for when it is first asked for: those of runs that
+/// are over may be gone.
+class Networks {
+ public:
+  Networks(std::filesystem::path folder, bool fetch) : folder_(std::move(folder)), fetch_(fetch) {}
+
+  const NamedNetwork& at(const std::string& name, const ResultSet& known) {
+    const auto found = networks_.find(name);
+    if (found != networks_.end()) return found->second;
+    const NamedNetwork& network = networks_[name] = find_named_network(name, folder_, fetch_);
+    if (!network.missing.empty()) fmt::print(stderr, "warning: {}\n", network.missing);
+    const bool other_data = std::ranges::any_of(known.runs, [&](const RunResult& run) {
+      return run.network == name && run.state == RunState::kDone && !network.digest.empty() &&
+             run.data_digest != network.digest;
+    });
+    if (other_data) {
+      fmt::print(stderr, "warning: the store has runs on other data under the name {}\n", name);
+    }
+    return network;
   }
-  return networks;
-}
+
+ private:
+  std::filesystem::path folder_;
+  bool fetch_;
+  std::map<std::string, NamedNetwork> networks_;
+};
 
 bool over(RunState state) { return state == RunState::kDone || state == RunState::kFailed; }
 
@@ -93,7 +107,7 @@ std::int64_t epochs_of(const Job& job) { return checked_run(job).train.epochs; }
 
 void print_work(std::size_t runs, double seconds, const RunnerOptions& options) {
   if (runs == 0) {
-    fmt::print(stderr, "nothing is left to do\n");
+    fmt::print(stderr, "nothing is left to run\n");
     return;
   }
   fmt::print(stderr,
@@ -104,13 +118,13 @@ void print_work(std::size_t runs, double seconds, const RunnerOptions& options) 
 }
 
 /// Shows the plan without leaving a trace: a store is neither made nor changed.
-int show_plan(const Experiment& experiment, const std::map<std::string, NamedNetwork>& networks,
-              const ExperimentFlags& flags) {
+int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
   std::optional<ResultStore> store;
   if (std::filesystem::exists(flags.grid.store)) {
-    store.emplace(flags.grid.store, ResultStore::Mode::kExisting);
+    store.emplace(flags.grid.store, ResultStore::Mode::kRead);
   }
   const ResultSet known = store ? store->load({.curves = false}) : ResultSet();
+  Networks networks(flags.grid.data_folder, /*fetch=*/false);
   Plan plan;
   std::set<std::string> to_do;
   double seconds = 0;
@@ -119,7 +133,8 @@ int show_plan(const Experiment& experiment, const std::map<std::string, NamedNet
     const RunState state = run ? store->state(*run) : RunState::kWaiting;
     plan.add(job, state);
     if (over(state) || !to_do.insert(job.key()).second) continue;
-    seconds += estimated_seconds(job, networks.at(job.network).events, epochs_of(job), known);
+    seconds +=
+        estimated_seconds(job, networks.at(job.network, known).events, epochs_of(job), known);
   }
   plan.print();
   print_work(to_do.size(), seconds, runner_options(flags.grid));
@@ -127,36 +142,39 @@ int show_plan(const Experiment& experiment, const std::map<std::string, NamedNet
 }
 
 int run_experiment(const ExperimentFlags& flags) {
-  const SignalWatch watch;
   const RunnerOptions options = runner_options(flags.grid);
   const Experiment experiment = read_experiment(flags.file, vocabulary());
   for (const Job& job : experiment.jobs) checked_run(job);  // all of them before the first is run
   fmt::print(stderr, "{}: {}\n", experiment.name, experiment.title);
-  const std::map<std::string, NamedNetwork> networks = find_networks(experiment, flags);
-  if (flags.plan) return show_plan(experiment, networks, flags);
+  if (flags.plan) return show_plan(experiment, flags);
 
   ResultStore store(flags.grid.store);
   const std::vector<std::int64_t> runs = store.plan(experiment);
   const ResultSet known = store.load({.curves = false});
+  Networks networks(flags.grid.data_folder, /*fetch=*/true);
   Plan plan;
   std::vector<Assignment> assignments;
   std::map<std::int64_t, double> estimates;
+  std::set<std::int64_t> failed;
   double seconds = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Job& job = experiment.jobs[i];
     if (flags.grid.retry_failed) store.retry(runs[i]);
     const RunState state = store.state(runs[i]);
     plan.add(job, state);
+    if (state == RunState::kFailed) failed.insert(runs[i]);
     if (over(state) || estimates.contains(runs[i])) continue;  // cells may share a run
-    const NamedNetwork& network = networks.at(job.network);
+    const NamedNetwork& network = networks.at(job.network, known);
     estimates[runs[i]] = estimated_seconds(job, network.events, epochs_of(job), known);
     seconds += estimates[runs[i]];
     assignments.push_back({runs[i], job, network.data, network.missing});
   }
   plan.print();
   print_work(assignments.size(), seconds, options);
+  watch_signals();
   GridProgress progress(std::move(estimates), options.workers);
-  const RunnerOutcome outcome = run_assignments(store, assignments, options, progress);
+  RunnerOutcome outcome = run_assignments(store, assignments, options, progress);
+  outcome.failed += std::ssize(failed);
   fmt::print(stderr, "look at it: curnm report {} --out report.html\n", flags.grid.store);
   return report_outcome(outcome, flags.grid);
 }

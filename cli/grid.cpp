@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 
 std::string result_line(const RunResult& result) {
   if (result.state == RunState::kFailed) return "failed: " + result.reason;
+  if (result.state == RunState::kWaiting) return "has to wait: " + result.reason;
   double best = kNoValue;
   for (const EpochMetrics& epoch : result.curve) best = std::fmax(best, epoch.validation_ap);
   if (result.state != RunState::kDone) {
@@ -50,16 +51,16 @@ RunnerOptions runner_options(const GridFlags& flags) {
     throw UsageError(fmt::format("--threads {} must be at least 1", flags.threads));
   }
   const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
-  return {.program = fs::read_symlink("/proc/self/exe"),
-          .folder = fs::path(flags.store).parent_path() / "runs",
+  return {.program = "/proc/self/exe",  // this very program, whatever happens to its file
+          .folder = fs::absolute(flags.store).parent_path() / "runs",
           .workers =
               flags.workers > 0 ? flags.workers : std::max<std::int64_t>(1, cores / flags.threads),
           .threads = flags.threads};
 }
 
 std::string time_span(double seconds) {
+  if (seconds < 60) return fmt::format("{:.0f} s", seconds);
   const auto minutes = static_cast<std::int64_t>(std::round(seconds / 60));
-  if (minutes < 1) return fmt::format("{:.0f} s", seconds);
   if (minutes < 60) return fmt::format("{} min", minutes);
   const std::int64_t hours = minutes / 60;
   if (hours < 48) return fmt::format("{} h {} min", hours, minutes % 60);
@@ -108,18 +109,20 @@ int report_outcome(const RunnerOutcome& outcome, const GridFlags& flags) {
   if (outcome.elsewhere > 0) {
     fmt::print(stderr, "{} run(s) are in the hands of another process\n", outcome.elsewhere);
   }
-  if (outcome.stopped) {
-    fmt::print(stderr, "stopped; the same command goes on where it was\n");
-    return 128 + received_signal();
+  if (outcome.missing > 0) {
+    fmt::print(stderr, "{} run(s) wait for networks that cannot be had\n", outcome.missing);
   }
   if (outcome.failed > 0) {
     fmt::print(stderr,
                "{} run(s) failed: curnm results {} --state failed shows why, --retry-failed tries "
                "them again\n",
                outcome.failed, flags.store);
-    return 1;
   }
-  return 0;
+  if (outcome.stopped) {
+    fmt::print(stderr, "stopped; the same command goes on where it was\n");
+    return 128 + received_signal();
+  }
+  return outcome.elsewhere + outcome.missing + outcome.failed > 0 ? 1 : 0;
 }
 
 }  // namespace curnm::cli

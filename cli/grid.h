@@ -51,7 +51,8 @@ class GridProgress final : public RunnerObserver {
   bool on_terminal_;
 };
 
-/// 0 where all is done, 1 where runs failed, 128 + signal where it was stopped; says which.
+/// 0 where all is done, 128 + signal where it was stopped, else 1; says what is missing. REQUIRES:
+/// the outcome counts what failed before, too.
 int report_outcome(const RunnerOutcome& outcome, const GridFlags& flags);
 
 }  // namespace curnm::cli

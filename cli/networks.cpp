@@ -11,7 +11,20 @@ namespace {
 namespace fs = std::filesystem;
 
 NamedNetwork opened(const std::string& data) {
-  return {.data = data, .missing = "", .events = open_dataset(data).events.size()};
+  const Dataset dataset = open_dataset(data);
+  // A run keeps the path and may be continued from elsewhere.
+  return {.data = is_synthetic(data) ? data : fs::absolute(data).string(),
+          .missing = "",
+          .events = dataset.events.size(),
+          .digest = dataset.digest()};
+}
+
+const CatalogEntry& catalogued(const std::string& name, const fs::path& folder) {
+  try {
+    return find_network(name);
+  } catch (const Error& error) {
+    fail("it is not in {}; {}", folder.string(), error.what());
+  }
 }
 
 NamedNetwork fetched(const CatalogEntry& entry, const fs::path& folder) {
@@ -25,20 +38,19 @@ NamedNetwork fetched(const CatalogEntry& entry, const fs::path& folder) {
 
 NamedNetwork find_named_network(const std::string& name, const fs::path& folder, bool fetch) {
   try {
-    if (name.starts_with("synthetic")) return opened(name);
+    if (is_synthetic(name)) return opened(name);
     if (fs::exists(folder / name)) return opened(folder / name);
     if (name.find('/') != std::string::npos) {
       if (fs::exists(name)) return opened(name);
       fail("there is no {}", name);
     }
-    const CatalogEntry& entry = find_network(name);
+    const CatalogEntry& entry = catalogued(name, folder);
     if (fs::exists(folder / entry.name)) return opened(folder / entry.name);
     if (fetch) return fetched(entry, folder);
     return {.data = folder / entry.name, .missing = "", .events = entry.events};
   } catch (const std::exception& error) {
     return {.data = "",
-            .missing = fmt::format("{} is not in {} and cannot be had: {}", name, folder.string(),
-                                   error.what())};
+            .missing = fmt::format("the network {} cannot be had: {}", name, error.what())};
   }
 }
 

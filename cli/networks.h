@@ -11,6 +11,7 @@ struct NamedNetwork {
   std::string data;         // as `open_dataset` takes it; "" where it cannot be had
   std::string missing;      // why it cannot
   std::int64_t events = 0;  // 0: unknown
+  std::string digest = {};  // of the data; "" while it is not here
 };
 
 /// Looks for the network in the folder of networks (or takes it as a path or synthetic[:preset]);

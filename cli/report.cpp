@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/print.h"
+#include "cli/store_names.h"
 #include "curnm/base/files.h"
 #include "curnm/base/names.h"
 #include "curnm/experiments/run_folder.h"
@@ -37,8 +38,9 @@ constexpr std::array<FormatEntry, 4> kFormats = {{
 /// A store, or the folder of one run.
 ResultSet read_results(const ReportFlags& flags) {
   if (!fs::is_directory(flags.source)) {
-    return ResultStore(flags.source, ResultStore::Mode::kExisting)
-        .load({.experiments = flags.experiments});
+    const ResultStore store(flags.source, ResultStore::Mode::kRead);
+    check_experiments(store, flags.experiments);
+    return store.load({.experiments = flags.experiments});
   }
   if (!flags.experiments.empty()) {
     throw UsageError(fmt::format("--experiment has no effect on the run {}", flags.source));
@@ -73,7 +75,8 @@ void add_report(CLI::App& app) {
   command->add_option("--out", flags->out, "file to write (default: the standard output)");
   command->add_option("--format", flags->format, "html, md, latex or csv")->capture_default_str();
   command->add_option("--title", flags->title, "of the page");
-  command->add_option("--experiment", flags->experiments, "only of these experiments");
+  command->add_option("--experiment", flags->experiments, "only of these experiments")
+      ->allow_extra_args(false);
   command->callback([flags] { run_report(*flags); });
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/print.h"
+#include "cli/store_names.h"
 #include "curnm/base/names.h"
 #include "curnm/evaluation/negatives.h"
 #include "curnm/experiments/store.h"
@@ -95,8 +96,9 @@ void run_results(ResultsFlags& flags) {
   check_name("format", flags.format, kFormats);
   check_name("metric", flags.metric, kMetrics);
   check_name("protocol", flags.protocol, protocol_names());
-  const ResultSet results =
-      ResultStore(flags.store, ResultStore::Mode::kExisting).load(flags.filter);
+  const ResultStore store(flags.store, ResultStore::Mode::kRead);
+  check_experiments(store, flags.filter.experiments);
+  const ResultSet results = store.load(flags.filter);
   if (flags.format == "json") {
     fmt::print("{}\n", to_json(results).dump(2));
   } else if (flags.format == "csv") {
@@ -112,10 +114,14 @@ void add_results(CLI::App& app) {
   auto flags = std::make_shared<ResultsFlags>();
   CLI::App* command = app.add_subcommand("results", "List the runs of a store");
   command->add_option("store", flags->store, "file of the results")->required();
-  command->add_option("--experiment", flags->filter.experiments, "only of these experiments");
-  command->add_option("--network", flags->filter.networks, "only on these networks");
-  command->add_option("--model", flags->filter.models, "only of these models");
-  command->add_option("--miner", flags->filter.miners, "only with these miners");
+  command->add_option("--experiment", flags->filter.experiments, "only of these experiments")
+      ->allow_extra_args(false);
+  command->add_option("--network", flags->filter.networks, "only on these networks")
+      ->allow_extra_args(false);
+  command->add_option("--model", flags->filter.models, "only of these models")
+      ->allow_extra_args(false);
+  command->add_option("--miner", flags->filter.miners, "only with these miners")
+      ->allow_extra_args(false);
   command->add_option("--state", flags->state, "waiting, running, paused, done or failed");
   command->add_option("--protocol", flags->protocol, "whose scores are shown")
       ->capture_default_str();

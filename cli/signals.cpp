@@ -31,7 +31,7 @@ extern "C" void remember_signal(int signal) {
 
 }  // namespace
 
-SignalWatch::SignalWatch() {
+void watch_signals() {
   struct sigaction action {};
   action.sa_handler = remember_signal;
   ::sigaction(SIGINT, &action, nullptr);

@@ -2,12 +2,9 @@
 
 namespace curnm::cli {
 
-/// While it lives, the first SIGINT or SIGTERM is remembered instead of ending the program; a
-/// second one ends it.
-class SignalWatch {
- public:
-  SignalWatch();
-};
+/// From now on the first SIGINT or SIGTERM is remembered instead of ending the program; a second
+/// one ends it.
+void watch_signals();
 
 /// The signal that came, or 0.
 int received_signal();

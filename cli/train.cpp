@@ -156,7 +156,7 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
 }
 
 int run_train(const TrainFlags& flags) {
-  const SignalWatch watch;
+  watch_signals();
   const bool resuming = !flags.resume.empty();
   const std::string folder = resuming ? flags.resume : flags.out;
   set_threads(flags.threads);
@@ -196,10 +196,6 @@ int run_train(const TrainFlags& flags) {
   }
   return 0;
 }
-
-}  // namespace
-
-namespace {
 
 void declare_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("data", flags.spec.data,
@@ -246,16 +242,16 @@ RunSpec checked_run(const Job& job) {
   std::ranges::reverse(words);  // CLI11 takes them from the back
   try {
     command.parse(words);
-  } catch (const CLI::ParseError& error) {
+    RunSpec& spec = flags.spec;
+    check_flags(flags, command);
+    check_ranges(spec.train);
+    check_ranges(spec.model);
+    check_ranges(spec.task);
+    spec.miner = resolved(spec.train.miner, spec.miner, spec.train.epochs);
+  } catch (const std::exception& error) {
     fail("{}: {}", job.title(), error.what());
   }
-  RunSpec& spec = flags.spec;
-  check_flags(flags, command);
-  check_ranges(spec.train);
-  check_ranges(spec.model);
-  check_ranges(spec.task);
-  spec.miner = resolved(spec.train.miner, spec.miner, spec.train.epochs);
-  return spec;
+  return flags.spec;
 }
 
 std::vector<std::string_view> flags_of_runs() {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/grid.h"
@@ -75,14 +76,23 @@ std::pair<std::string, std::string> assignment_of(const std::string& flag,
   const std::string name = text.substr(0, at);
   const std::vector<std::string_view> known = flags_of_runs();
   if (std::ranges::find(known, name) == known.end()) unknown_name("option", name, known);
+  if (name == "epochs") throw UsageError(fmt::format("{} {}: use --epochs", flag, text));
   return {name, text.substr(at + 1)};
 }
 
 std::vector<Dimension> search_space(const TuneFlags& flags) {
   std::vector<Dimension> space;
   for (const std::string& text : flags.vary) {
-    const auto [name, values] = assignment_of("--vary", text);
-    space.push_back({name, CLI::detail::split(values, ',')});
+    const auto [name, list] = assignment_of("--vary", text);
+    const std::vector<std::string> values = CLI::detail::split(list, ',');
+    const std::set<std::string> distinct(values.begin(), values.end());
+    if (distinct.size() < values.size() || distinct.contains("")) {
+      throw UsageError(fmt::format("--vary {}: give different values", text));
+    }
+    if (std::ranges::find(space, name, &Dimension::flag) != space.end()) {
+      throw UsageError(fmt::format("--vary {0} is there twice: give {0}=VALUE,VALUE", name));
+    }
+    space.push_back({name, values});
   }
   if (space.empty() && flags.options.miner != "curnm") {
     throw UsageError(
@@ -98,30 +108,47 @@ std::vector<Dimension> search_space(const TuneFlags& flags) {
   return space;
 }
 
-/// A study: its trials and what the store knows of them.
+/// The trials of a search as an experiment with a variant each, so that reports show them.
+Experiment trials_of(const TuneFlags& flags) {
+  const TuneOptions& options = flags.options;
+  Job base{.network = flags.network,
+           .model = options.model,
+           .miner = options.miner,
+           .seed = static_cast<std::int64_t>(options.seed)};
+  for (const std::string& text : flags.set) base.flags.insert(assignment_of("--set", text));
+  base.flags["epochs"] = std::to_string(options.epochs);
+  const std::vector<Dimension> space = search_space(flags);
+  const std::int64_t count = options.strategy == "grid" ? number_of_points(space) : options.trials;
+  Experiment trials;
+  trials.name = flags.study.empty()
+                    ? fmt::format("{}-{}-{}", flags.network, options.model, options.miner)
+                    : flags.study;
+  trials.title = fmt::format("Search for options of {} with {} on {}", options.miner, options.model,
+                             flags.network);
+  for (std::int64_t point : random_points(space, count, options.seed)) {
+    Job job = job_of_point(space, point, base);
+    for (const Dimension& dimension : space) {
+      job.variant += fmt::format("{}{} {}", job.variant.empty() ? "" : ", ", dimension.flag,
+                                 job.flags[dimension.flag]);
+    }
+    checked_run(job);  // all of them before the first is run
+    trials.jobs.push_back(std::move(job));
+  }
+  return trials;
+}
+
+/// A search under way: its trials and what the store knows of them.
 class Study {
  public:
-  Study(const TuneFlags& flags, std::string name, NamedNetwork network)
+  Study(const TuneFlags& flags, const Experiment& trials, NamedNetwork network)
       : flags_(flags),
-        name_(std::move(name)),
+        name_(trials.name),
         network_(std::move(network)),
         options_(runner_options(flags.grid)),
-        store_(flags.grid.store) {
-    Job base{.network = flags.network,
-             .model = flags.options.model,
-             .miner = flags.options.miner,
-             .seed = static_cast<std::int64_t>(flags.options.seed)};
-    base.flags["epochs"] = std::to_string(flags.options.epochs);
-    for (const std::string& text : flags.set) base.flags.insert(assignment_of("--set", text));
-
-    const std::vector<Dimension> space = search_space(flags);
-    const bool all = flags.options.strategy == "grid";
-    const std::vector<std::int64_t> points = random_points(
-        space, all ? number_of_points(space) : flags.options.trials, flags.options.seed);
-    for (std::int64_t point : points) jobs_.push_back(job_of_point(space, point, base));
-    for (const Job& job : jobs_) checked_run(job);  // all of them before the first is run
-    for (const Job& job : jobs_) {
-      trials_.push_back({.number = std::ssize(trials_), .run = store_.add(job)});
+        store_(flags.grid.store),
+        jobs_(trials.jobs) {
+    for (std::int64_t run : store_.plan(trials)) {
+      trials_.push_back({.number = std::ssize(trials_), .run = run});
     }
   }
 
@@ -149,7 +176,7 @@ class Study {
                rung.epochs);
     for (std::size_t trial : going) trials_[trial].rung = number;
     const RunnerOutcome outcome = train(going, rung.epochs);
-    score(rung.epochs);
+    score(going, rung.epochs);
     return outcome;
   }
 
@@ -178,11 +205,14 @@ class Study {
     for (std::size_t i : going) {
       const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
       const bool to_the_end = epochs == flags_.options.epochs;
-      if (run->state == RunState::kDone || (!to_the_end && run->epochs >= epochs)) continue;
       if (run->state == RunState::kFailed) {
-        if (!flags_.grid.retry_failed) continue;
+        if (!flags_.grid.retry_failed) {
+          ++failed_before_;
+          continue;
+        }
         store_.retry(run->id);
       }
+      if (run->state == RunState::kDone || (!to_the_end && run->epochs >= epochs)) continue;
       estimates[run->id] =
           estimated_seconds(jobs_[i], network_.events, epochs - run->epochs, known);
       assignments.push_back({.run = run->id,
@@ -191,18 +221,23 @@ class Study {
                              .until_epoch = to_the_end ? 0 : epochs});
     }
     GridProgress progress(std::move(estimates), options_.workers);
-    return run_assignments(store_, assignments, options_, progress);
+    RunnerOutcome outcome = run_assignments(store_, assignments, options_, progress);
+    outcome.failed += std::exchange(failed_before_, 0);
+    return outcome;
   }
 
-  /// The best validation AP of a trial's first epochs: what it has beyond them does not count.
-  void score(std::int64_t epochs) {
+  /// The best validation AP of a trial's first epochs: what it has beyond them does not count, and
+  /// one that has not come that far has none.
+  void score(const std::vector<std::size_t>& going, std::int64_t epochs) {
     const ResultSet known = store_.load();
-    for (Trial& trial : trials_) {
-      const auto run = std::ranges::find(known.runs, trial.run, &RunResult::id);
-      trial.score = kNoValue;
-      if (run->state == RunState::kFailed) continue;
+    for (std::size_t i : going) {
+      const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
+      trials_[i].score = kNoValue;
+      if (run->state != RunState::kDone && run->epochs < epochs) continue;
       for (const EpochMetrics& epoch : run->curve) {
-        if (epoch.epoch < epochs) trial.score = std::fmax(trial.score, epoch.validation_ap);
+        if (epoch.epoch < epochs) {
+          trials_[i].score = std::fmax(trials_[i].score, epoch.validation_ap);
+        }
       }
     }
     store_.save_trials(name_, trials_);
@@ -215,6 +250,7 @@ class Study {
   ResultStore store_;
   std::vector<Job> jobs_;  // by trial
   std::vector<Trial> trials_;
+  std::int64_t failed_before_ = 0;
 };
 
 std::string flags_text(const ordered_json& flags) {
@@ -225,7 +261,7 @@ std::string flags_text(const ordered_json& flags) {
   return text;
 }
 
-void print_best(const ordered_json& best, const TuneFlags& flags) {
+void print_best(const ordered_json& best, const TuneFlags& flags, const std::string& data) {
   if (best.empty()) return;
   fmt::print("{:>6}{:>16}{:>12}  options\n", "trial", "validation AP", "test AP");
   for (const ordered_json& trial : best) {
@@ -235,20 +271,19 @@ void print_best(const ordered_json& best, const TuneFlags& flags) {
                std::isnan(test.get<double>()) ? "-" : fmt::format("{:.4f}", test.get<double>()),
                flags_text(trial["flags"]));
   }
-  fmt::print("the best: curnm train {} --model {} --miner {}{}\n", flags.network,
-             flags.options.model, flags.options.miner, flags_text(best.front()["flags"]));
+  fmt::print("the best: curnm train {} --model {} --miner {} --seed {}{}\n", data,
+             flags.options.model, flags.options.miner, flags.options.seed,
+             flags_text(best.front()["flags"]));
 }
 
 int run_tune(TuneFlags& flags) {
-  const SignalWatch watch;
   check_ranges(flags.options);
-  NamedNetwork network = find_named_network(flags.network, flags.grid.data_folder, /*fetch=*/true);
+  const Experiment trials = trials_of(flags);
+  const NamedNetwork network =
+      find_named_network(flags.network, flags.grid.data_folder, /*fetch=*/true);
   if (!network.missing.empty()) fail("{}", network.missing);
-  const std::string name =
-      flags.study.empty()
-          ? fmt::format("{}-{}-{}", flags.network, flags.options.model, flags.options.miner)
-          : flags.study;
-  Study study(flags, name, std::move(network));
+  watch_signals();
+  Study study(flags, trials, network);
   RunnerOutcome total;
   std::int64_t number = 0;
   for (const Rung& rung : study.rungs()) {
@@ -256,15 +291,16 @@ int run_tune(TuneFlags& flags) {
     total.failed += outcome.failed;
     total.elsewhere += outcome.elsewhere;
     total.stopped = outcome.stopped;
-    if (total.stopped) break;
+    // Who is best among all cannot be said before all of them are there.
+    if (total.stopped || total.elsewhere > 0) break;
   }
   const int code = report_outcome(total, flags.grid);
-  if (total.stopped) return code;
+  if (total.stopped || total.elsewhere > 0) return code;
   const ordered_json best = study.best();
   if (flags.json) {
     fmt::print("{}\n", best.dump(2));
   } else {
-    print_best(best, flags);
+    print_best(best, flags, network.data);
   }
   return code;
 }
@@ -277,9 +313,12 @@ void add_tune(CLI::App& app, int& exit_code) {
       "tune", "Search for good options by validation AP, the paper's grid first");
   command->add_option("network", flags->network, "name, folder, or synthetic[:preset]")->required();
   add_fields(*command, flags->options);
-  command->add_option("--vary", flags->vary,
-                      "NAME=VALUE,VALUE,...: search these options instead of the paper's");
-  command->add_option("--set", flags->set, "NAME=VALUE: an option that all trials have");
+  command
+      ->add_option("--vary", flags->vary,
+                   "NAME=VALUE,VALUE,...: search these options instead of the paper's")
+      ->allow_extra_args(false);
+  command->add_option("--set", flags->set, "NAME=VALUE: an option that all trials have")
+      ->allow_extra_args(false);
   command->add_option("--study", flags->study,
                       "name of this search in the store (default: NETWORK-MODEL-MINER)");
   add_grid_flags(*command, flags->grid);

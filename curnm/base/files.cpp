@@ -111,7 +111,7 @@ AtomicFolder::AtomicFolder(fs::path target, bool replace) : replace_(replace) {
   if (target_.filename().empty()) target_ = target_.parent_path();  // a trailing slash
   std::error_code error;
   if (!replace_ && fs::exists(target_, error)) {
-    fail("{} exists already; pass --force to replace it", target.string());
+    fail("{} exists already", target.string());
   }
   fs::create_directories(target_.parent_path(), error);
   if (error) fail("cannot create {}: {}", target_.parent_path().string(), error.message());

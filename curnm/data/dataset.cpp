@@ -202,6 +202,9 @@ void save_dataset(const Dataset& dataset, const fs::path& folder, bool force) {
     fail("{} exists and is not a curnm data set; it is left alone", folder.string());
   }
 
+  if (!force && std::filesystem::exists(folder)) {
+    fail("{} exists already; pass --force to replace it", folder.string());
+  }
   AtomicFolder output(folder, force);
   for_each_column(dataset, dataset.events.size(), [&](const ColumnSpec& spec, const auto& column) {
     if (column.empty()) return;

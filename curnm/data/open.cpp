@@ -6,9 +6,14 @@
 
 namespace curnm {
 
+constexpr std::string_view kSynthetic = "synthetic";
+
+bool is_synthetic(std::string_view data) {
+  return data == kSynthetic || data.starts_with("synthetic:");
+}
+
 Dataset open_dataset(std::string_view data) {
-  constexpr std::string_view kSynthetic = "synthetic";
-  if (data == kSynthetic || data.starts_with("synthetic:")) {
+  if (is_synthetic(data)) {
     const std::string_view preset =
         data == kSynthetic ? synthetic_presets().front().name : data.substr(kSynthetic.size() + 1);
     const SyntheticPreset& found = find_entry("preset", synthetic_presets(), preset);

@@ -6,6 +6,9 @@
 
 namespace curnm {
 
+/// Whether it names a network that is made, not read: `synthetic[:preset]`.
+bool is_synthetic(std::string_view data);
+
 /// What every command accepts as DATA: an imported folder, a raw file or folder in any known
 /// format, or `synthetic[:preset]`.
 Dataset open_dataset(std::string_view data);

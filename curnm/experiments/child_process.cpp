@@ -1,13 +1,16 @@
 #include "curnm/experiments/child_process.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "curnm/base/error.h"
 
@@ -17,16 +20,16 @@ namespace {
 constexpr int kCannotStart = 127;
 
 /// Between fork and exec: nothing that allocates or locks.
-[[noreturn]] void become(char* const* argv, int log, pid_t parent) {
+[[noreturn]] void become(const char* program, char* const* argv, int log, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kCannotStart);  // it died before the line above
-  const int nothing = ::open("/dev/null", O_RDONLY);
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
   for (int signal : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
-  ::execv(argv[0], argv);
+  ::execv(program, argv);
   ::_exit(kCannotStart);
 }
 
@@ -39,19 +42,36 @@ std::string describe(const Exit& exit) {
   return fmt::format("exit code {}", exit.code);
 }
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command,
-                           const std::filesystem::path& log) {
-  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0) fail("cannot write {}: {}", log.string(), os_reason(errno));
+std::optional<OutputLog> OutputLog::take(const std::filesystem::path& file) {
+  OutputLog log(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (log.descriptor_ < 0) fail("cannot write {}: {}", file.string(), os_reason(errno));
+  // The lock belongs to the open file, which a program inherits as its output.
+  if (::flock(log.descriptor_, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+  return log;
+}
+
+OutputLog::~OutputLog() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+OutputLog::OutputLog(OutputLog&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+std::int64_t OutputLog::size() const {
+  struct stat status {};
+  ::fstat(descriptor_, &status);
+  return status.st_size;
+}
+
+ChildProcess::ChildProcess(const std::filesystem::path& program,
+                           const std::vector<std::string>& command, const OutputLog& log) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const pid_t parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) become(argv.data(), file, parent);
-  const int error = errno;
-  ::close(file);
-  if (pid_ < 0) fail("cannot start {}: {}", command.front(), os_reason(error));
+  if (pid_ == 0) become(program.c_str(), argv.data(), log.descriptor(), parent);
+  if (pid_ < 0) fail("cannot start {}: {}", program.string(), os_reason(errno));
 }
 
 std::optional<Exit> ChildProcess::poll() {

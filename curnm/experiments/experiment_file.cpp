@@ -40,11 +40,14 @@ class Reader {
     Experiment experiment;
     experiment.name =
         root["name"] ? text(root["name"]) : std::filesystem::path(file_).stem().string();
+    if (experiment.name.empty()) wrong(root["name"], "a name has at least one letter");
     experiment.title = root["title"] ? text(root["title"]) : experiment.name;
     if (!root["grids"]) {
       add_grid(experiment, root, root);
     } else {
-      if (!root["grids"].IsSequence()) wrong(root["grids"], "grids is a list of maps");
+      if (!root["grids"].IsSequence() || root["grids"].size() == 0) {
+        wrong(root["grids"], "grids is a list with at least one map");
+      }
       for (const YAML::Node& entry : root["grids"]) {
         const YAML::Node grid = merged(entry);
         if (!grid.IsMap()) wrong(entry, "a grid is a map");
@@ -74,11 +77,12 @@ class Reader {
   }
 
   /// A map with the maps under `<<` in it; its own keys win. yaml-cpp leaves that to its users.
-  YAML::Node merged(const YAML::Node& node) const {
+  YAML::Node merged(const YAML::Node& node, int depth = 0) const {
     if (!node.IsMap() || !node["<<"]) return node;
+    if (depth > 100) wrong(node, "<< leads back to itself");
     YAML::Node all(YAML::NodeType::Map);
     const auto take = [&](const YAML::Node& from) {
-      const YAML::Node map = merged(from);
+      const YAML::Node map = merged(from, depth + 1);
       if (!map.IsMap()) wrong(from, "<< takes a map or a list of maps");
       for (const auto& entry : map) {
         if (!all[entry.first.Scalar()]) all[entry.first.Scalar()] = entry.second;
@@ -140,6 +144,9 @@ class Reader {
     }
     for (const YAML::Node& entry : list) {
       if (entry.IsScalar()) {
+        if (entry.Scalar().empty() || entry.Scalar().starts_with("-")) {
+          wrong(entry, fmt::format("'{}' is no name", entry.Scalar()));
+        }
         all.push_back({entry.Scalar(), {}, entry.Mark()});
       } else if (entry.IsMap() && entry.size() == 1) {
         all.push_back({text(entry.begin()->first), options(entry.begin()->second), entry.Mark()});
@@ -179,8 +186,12 @@ class Reader {
       wrong(given, "variants is a map of names to options: {complete: {}, fixed: {ablate: pi}}");
     }
     std::vector<Choice> all;
+    std::set<std::string> seen;
     for (const auto& entry : map) {
       if (text(entry.first).empty()) wrong(entry.first, "a variant needs a name");
+      if (!seen.insert(text(entry.first)).second) {
+        wrong(entry.first, fmt::format("there are two variants '{}'", text(entry.first)));
+      }
       all.push_back({text(entry.first), options(entry.second)});
     }
     return all;

@@ -19,7 +19,7 @@ std::string Job::folder_name() const {
   // Networks may be paths or synthetic:drift.
   std::ranges::replace_if(
       name, [](char c) { return c == '/' || c == ':' || c == ' '; }, '_');
-  return fmt::format("{}-{}", name, key().substr(0, 8));
+  return fmt::format("{}-{}", name, key().substr(0, 16));
 }
 
 std::string Job::title() const {

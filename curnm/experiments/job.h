@@ -17,9 +17,9 @@ struct Job {
   /// The name that its experiment gives to these flags; "" where the grid has no variants.
   std::string variant = {};
 
-  /// The same for jobs that would do the same work, whatever their variants are called.
+  /// The same for jobs with the same flags, whatever their variants are called.
   std::string key() const;
-  /// Readable and unique: uci-tgn-curnm-0-3f2a91c0.
+  /// Readable and unique: uci-tgn-curnm-0-3f2a91c0d5b86e17.
   std::string folder_name() const;
   /// For people: uci tgn curnm seed 0 (M = 16).
   std::string title() const;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -11,10 +10,11 @@
 namespace curnm {
 namespace {
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
+/// Of this machine since it was started; another one every time.
+std::string boot() {
+  std::string id;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+  return id;
 }
 
 /// When the process began, in ticks since the machine did; process numbers are used again, together
@@ -25,7 +25,9 @@ std::string start_of(pid_t pid) {
   // The second field is the program's name in parentheses, which may hold anything; field 22 is
   // meant.
   std::size_t at = text.rfind(')');
-  if (at == std::string::npos) return "";
+  if (at == std::string::npos || at + 2 >= text.size()) return "";
+  const char state = text[at + 2];
+  if (state == 'Z' || state == 'X') return "";  // it has ended, only its parent has not looked
   for (int field = 2; field < 22; ++field) {
     at = text.find(' ', at + 1);
     if (at == std::string::npos) return "";
@@ -36,7 +38,7 @@ std::string start_of(pid_t pid) {
 }  // namespace
 
 std::string this_process() {
-  return fmt::format("{}/{}/{}", host_name(), ::getpid(), start_of(::getpid()));
+  return fmt::format("{}/{}/{}", boot(), ::getpid(), start_of(::getpid()));
 }
 
 bool still_runs(std::string_view process) {
@@ -44,7 +46,7 @@ bool still_runs(std::string_view process) {
   if (last == std::string_view::npos || last == 0) return false;
   const std::size_t middle = process.rfind('/', last - 1);
   if (middle == std::string_view::npos) return false;
-  if (process.substr(0, middle) != host_name()) return true;
+  if (process.substr(0, middle) != boot()) return false;
   pid_t pid = 0;
   const std::string_view number = process.substr(middle + 1, last - middle - 1);
   std::from_chars(number.data(), number.data() + number.size(), pid);

@@ -5,10 +5,11 @@
 
 namespace curnm {
 
-/// Names this process on this machine, unlike any other before or after it.
+/// Names this process, unlike any other before or after it.
 std::string this_process();
 
-/// Whether a process of that name still runs. One of another machine is taken to.
+/// Whether a process of that name still runs. None of another machine does, nor from before a
+/// restart: a store is for one machine.
 bool still_runs(std::string_view process);
 
 }  // namespace curnm

@@ -19,8 +19,7 @@ std::string_view state_name(RunState state);
 /// Throws UsageError for a name that is none.
 RunState find_state(std::string_view name);
 
-/// A figure of the test: set "test" or "test_new", metric "ap", "auc", "ap_global", "auc_global" or
-/// "mrr" (whose protocol is empty).
+/// A figure of the test: set "test" or "test_new", metric "ap", "auc", "ap_global" or "auc_global".
 struct Score {
   std::string set;
   std::string protocol;

@@ -19,21 +19,29 @@ constexpr auto kTick = std::chrono::milliseconds(200);
 
 struct Worker {
   const Assignment* assignment;
+  std::int64_t log_begin;  // of its output in the log
   ChildProcess process;
 };
 
-/// The error that a program of ours ended with, or its last words.
-std::string last_words(const fs::path& log) {
+/// The error that a program of ours ended with, or its last line.
+std::string last_words(const fs::path& log, std::int64_t begin) {
   std::string words;
   const auto file = MappedFile::open(log);
-  std::string_view rest = file->text();
+  std::string_view rest = file->text().substr(static_cast<std::size_t>(begin));
+  constexpr std::string_view kPrefix = "curnm: ";
+  if (const std::size_t error = rest.rfind("\n" + std::string(kPrefix)); error != rest.npos) {
+    rest.remove_prefix(error + 1);
+  }
+  if (rest.starts_with(kPrefix)) {
+    rest.remove_prefix(kPrefix.size());
+    return std::string(rest.substr(0, rest.find_last_not_of('\n') + 1));
+  }
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
     if (const std::string_view line = rest.substr(0, end); !line.empty()) words = line;
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   }
-  constexpr std::string_view kPrefix = "curnm: ";
-  return words.starts_with(kPrefix) ? words.substr(kPrefix.size()) : words;
+  return words;
 }
 
 class Runner {
@@ -47,14 +55,15 @@ class Runner {
     auto next = assignments.begin();
     while (true) {
       if (!outcome_.stopped && observer_.stop_requested()) stop();
+      std::erase_if(blocked_, [&](const Assignment* assignment) { return start(*assignment); });
       while (!outcome_.stopped && next != assignments.end() &&
-             std::ssize(workers_) < options_.workers) {
+             std::ssize(workers_) + std::ssize(blocked_) < options_.workers) {
         begin(*next++);
       }
-      if (workers_.empty()) return outcome_;
+      if (workers_.empty() && blocked_.empty()) return outcome_;
+      observer_.on_tick(epochs());
       std::this_thread::sleep_for(kTick);
       collect();
-      observer_.on_tick(epochs());
     }
   }
 
@@ -71,16 +80,29 @@ class Runner {
       if (store_.state(assignment.run) == RunState::kRunning) ++outcome_.elsewhere;
       return;
     }
+    if (!start(assignment)) blocked_.push_back(&assignment);
+  }
+
+  /// False while a program of a runner that died is still at it.
+  bool start(const Assignment& assignment) {
+    const std::optional<OutputLog> output = OutputLog::take(log(assignment));
+    if (!output) return false;
     // A process may have died between the end of a training and its record.
-    if (fs::exists(folder(assignment) / "result.json")) return record(assignment);
-    if (!assignment.missing.empty()) return fail_run(assignment, assignment.missing);
-    observer_.on_start(assignment);
-    workers_.push_back({&assignment, ChildProcess(command(assignment), log(assignment))});
+    if (fs::exists(folder(assignment) / "result.json")) {
+      record(assignment);
+    } else if (!assignment.missing.empty()) {
+      wait_for_data(assignment);
+    } else {
+      observer_.on_start(assignment);
+      workers_.push_back({&assignment, output->size(),
+                          ChildProcess(options_.program, command(assignment), *output)});
+    }
+    return true;
   }
 
   std::vector<std::string> command(const Assignment& assignment) const {
     const Job& job = assignment.job;
-    std::vector<std::string> words = {options_.program, "train"};
+    std::vector<std::string> words = {"curnm", "train"};
     if (fs::exists(folder(assignment) / "options.json")) {
       words.insert(words.end(), {"--resume", folder(assignment)});
     } else {
@@ -99,16 +121,17 @@ class Runner {
   void collect() {
     std::erase_if(workers_, [&](Worker& worker) {
       const std::optional<Exit> exit = worker.process.poll();
-      if (exit) end(*worker.assignment, *exit);
+      if (exit) end(worker, *exit);
       return exit.has_value();
     });
   }
 
-  void end(const Assignment& assignment, const Exit& exit) {
+  void end(const Worker& worker, const Exit& exit) {
+    const Assignment& assignment = *worker.assignment;
     if (exit.code == 0 && exit.signal == 0) return record(assignment);
     const bool interrupted = exit.code == 128 + SIGTERM || exit.signal == SIGTERM;
-    if (interrupted && outcome_.stopped) return store_.release(assignment.run);
-    const std::string words = exit.signal == 0 ? last_words(log(assignment)) : "";
+    if (interrupted && outcome_.stopped) return store_.release(assignment.run, "");
+    const std::string words = exit.signal == 0 ? last_words(log(assignment), worker.log_begin) : "";
     fail_run(assignment, words.empty() ? describe(exit) : words);
   }
 
@@ -133,9 +156,19 @@ class Runner {
     observer_.on_end(assignment, result);
   }
 
+  void wait_for_data(const Assignment& assignment) {
+    store_.release(assignment.run, assignment.missing);
+    ++outcome_.missing;
+    RunResult result;
+    result.reason = assignment.missing;
+    observer_.on_end(assignment, result);
+  }
+
   void stop() {
     outcome_.stopped = true;
     for (Worker& worker : workers_) worker.process.request_stop();
+    for (const Assignment* assignment : blocked_) store_.release(assignment->run, "");
+    blocked_.clear();
   }
 
   std::vector<std::int64_t> epochs() const {
@@ -152,6 +185,7 @@ class Runner {
   const RunnerOptions& options_;
   RunnerObserver& observer_;
   std::vector<Worker> workers_;
+  std::vector<const Assignment*> blocked_;  // ours, but an older program still has them
   RunnerOutcome outcome_;
 };
 

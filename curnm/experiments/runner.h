@@ -11,7 +11,7 @@ struct Assignment {
   std::int64_t run = 0;  // id
   Job job;
   std::string data;              // as `curnm train` takes it
-  std::string missing = {};      // why there is no data; then the run fails with it
+  std::string missing = {};      // why there is no data; then the run has to wait
   std::int64_t until_epoch = 0;  // pause there; 0: to its end
 };
 
@@ -37,13 +37,15 @@ class RunnerObserver {
 struct RunnerOutcome {
   std::int64_t done = 0;       // by this call
   std::int64_t failed = 0;     // by this call
+  std::int64_t missing = 0;    // for want of data
   std::int64_t elsewhere = 0;  // another process has them
   bool stopped = false;
 };
 
 /// Does the assignments, each in a process of its own, and records their results. Runs that were
-/// begun before are continued, and results that lie in their folder are recorded without running.
-/// What is done, failed, or in the hands of another process is left alone.
+/// begun before are continued, and results that lie in their folder are recorded without running. A
+/// program that outlived its runner is waited for. What is done, failed, or in the hands of another
+/// process is left alone.
 RunnerOutcome run_assignments(ResultStore& store, std::span<const Assignment> assignments,
                               const RunnerOptions& options, RunnerObserver& observer);
 

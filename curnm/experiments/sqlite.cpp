@@ -1,5 +1,7 @@
 #include "curnm/experiments/sqlite.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <limits>
 
@@ -11,10 +13,27 @@ namespace {
 /// Writers wait this long for each other before one gives up.
 constexpr int kPatienceMilliseconds = 60'000;
 
+/// As a URI. A reader of a place where it may not write must not look for a log that it could not
+/// make: nobody else writes there either.
+std::string address_of(const std::filesystem::path& file, int flags) {
+  std::string address = "file:";
+  for (const char c : std::filesystem::absolute(file).string()) {
+    if (c == '?' || c == '#' || c == '%') {
+      address += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    } else {
+      address += c;
+    }
+  }
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  const bool fixed = (flags & SQLITE_OPEN_READONLY) != 0 && ::access(folder.c_str(), W_OK) != 0;
+  return fixed ? address + "?immutable=1" : address;
+}
+
 }  // namespace
 
 Database::Database(const std::filesystem::path& file, int flags) : file_(file) {
-  const int code = sqlite3_open_v2(file.c_str(), &handle_, flags, nullptr);
+  const int code =
+      sqlite3_open_v2(address_of(file, flags).c_str(), &handle_, flags | SQLITE_OPEN_URI, nullptr);
   if (code != SQLITE_OK) {
     try {
       raise(code);

@@ -3,21 +3,17 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "curnm/base/error.h"
+#include "curnm/experiments/result_set.h"
 
 namespace curnm {
-namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
+namespace {}  // namespace
 
 Summary summarize(std::span<const double> scores) {
   const auto count = static_cast<double>(scores.size());
-  Summary summary{.count = std::ssize(scores), .mean = kNone, .std = kNone};
+  Summary summary{.count = std::ssize(scores), .mean = kNoValue, .std = kNoValue};
   if (scores.empty()) return summary;
   summary.mean = std::accumulate(scores.begin(), scores.end(), 0.0) / count;
   if (scores.size() < 2) return summary;
@@ -32,7 +28,13 @@ std::optional<double> paired_t_test(std::span<const double> a, std::span<const d
   std::vector<double> differences;
   for (std::size_t i = 0; i < a.size(); ++i) differences.push_back(a[i] - b[i]);
   const Summary of = summarize(differences);
-  if (of.count < 2 || of.std == 0) return std::nullopt;
+  if (of.count < 2) return std::nullopt;
+  double largest = 0;
+  for (std::span<const double> scores : {a, b}) {
+    for (double score : scores) largest = std::max(largest, std::abs(score));
+  }
+  constexpr double kRounding = 1e-12;  // equal differences are not quite equal in binary
+  if (of.std <= kRounding * largest) return std::nullopt;
   const double t = of.mean / (of.std / std::sqrt(static_cast<double>(of.count)));
   const boost::math::students_t distribution(static_cast<double>(of.count - 1));
   return 2 * boost::math::cdf(boost::math::complement(distribution, std::abs(t)));
@@ -57,7 +59,7 @@ std::vector<double> ranks(std::span<const double> scores) {
     const auto above = std::ranges::count_if(scores, [&](double s) { return s > score; });
     const auto equal = std::ranges::count(scores, score);
     result.push_back(std::isnan(score)
-                         ? kNone
+                         ? kNoValue
                          : static_cast<double>(above) + (static_cast<double>(equal) + 1) / 2);
   }
   return result;

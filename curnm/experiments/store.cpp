@@ -221,11 +221,9 @@ class Loader {
 class ResultStore::Database : public sqlite::Database {
  public:
   Database(const fs::path& file, Mode mode)
-      : sqlite::Database(file,
-                         SQLITE_OPEN_READWRITE | (mode == Mode::kCreate ? SQLITE_OPEN_CREATE : 0)) {
-    // Readers and a writer do not wait for each other, and a power cut loses no finished run.
-    execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
-    if (pragma("user_version") == 0) create(file);
+      : sqlite::Database(file, mode == Mode::kRead ? SQLITE_OPEN_READONLY
+                                                   : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) {
+    if (mode == Mode::kWrite && pragma("user_version") == 0) create(file);
     if (pragma("application_id") != kApplicationId) {
       fail("{} is a database, but not a store of results", file.string());
     }
@@ -233,6 +231,9 @@ class ResultStore::Database : public sqlite::Database {
       fail("{} was written by a newer curnm (schema {}, this one knows {})", file.string(), version,
            kSchemaVersion);
     }
+    if (mode == Mode::kRead) return;
+    // Readers and a writer do not wait for each other, and a power cut loses no finished run.
+    execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
   }
 
   std::int64_t pragma(const char* name) {
@@ -282,9 +283,9 @@ class ResultStore::Database : public sqlite::Database {
 };
 
 ResultStore::ResultStore(const fs::path& file, Mode mode) {
-  if (mode == Mode::kExisting && !fs::exists(file)) fail("there is no store {}", file.string());
+  if (mode == Mode::kRead && !fs::exists(file)) fail("there is no store {}", file.string());
   if (fs::is_directory(file)) fail("{} is a folder, not a store of results", file.string());
-  if (mode == Mode::kCreate && file.has_parent_path()) fs::create_directories(file.parent_path());
+  if (mode == Mode::kWrite && file.has_parent_path()) fs::create_directories(file.parent_path());
   database_ = std::make_unique<Database>(file, mode);
 }
 
@@ -334,8 +335,8 @@ void ResultStore::retry(std::int64_t run) {
       .run();
 }
 
-void ResultStore::release(std::int64_t run) {
-  database_->set_state(run, RunState::kWaiting, "", "");
+void ResultStore::release(std::int64_t run, const std::string& reason) {
+  database_->set_state(run, RunState::kWaiting, "", reason);
 }
 
 void ResultStore::fail_run(std::int64_t run, const std::string& reason) {
@@ -394,6 +395,13 @@ RunState ResultStore::state(std::int64_t run) const {
   Statement find(*database_, "SELECT state FROM runs WHERE id = ?");
   CURNM_ASSERT(find(run).next());
   return find_state(find.text(0));
+}
+
+std::vector<std::string> ResultStore::experiments() const {
+  std::vector<std::string> names;
+  Statement row(*database_, "SELECT name FROM experiments ORDER BY name");
+  while (row.next()) names.push_back(row.string(0));
+  return names;
 }
 
 ResultSet ResultStore::load(const ResultFilter& filter) const {

@@ -34,10 +34,11 @@ struct Trial {
 /// SQLite's reason: locked for too long, damaged, full disk.
 class ResultStore {
  public:
-  enum class Mode { kCreate, kExisting };
+  enum class Mode { kWrite, kRead };
 
-  /// Throws Error for a file that is no store, or one of a newer program.
-  explicit ResultStore(const std::filesystem::path& file, Mode mode = Mode::kCreate);
+  /// For writing, the store is made where there is none. Throws Error for a file that is no store,
+  /// or one of a newer program.
+  explicit ResultStore(const std::filesystem::path& file, Mode mode = Mode::kWrite);
   ~ResultStore();
   ResultStore(ResultStore&&) noexcept;
   ResultStore& operator=(ResultStore&&) = delete;
@@ -56,12 +57,15 @@ class ResultStore {
   bool claim(std::int64_t run);
   /// Lets failed runs wait again.
   void retry(std::int64_t run);
-  void release(std::int64_t run);  // back to waiting
+  /// Back to waiting; the reason says what for.
+  void release(std::int64_t run, const std::string& reason);
   void fail_run(std::int64_t run, const std::string& reason);
   /// Replaces what is known of the run by what its folder tells.
   void record(std::int64_t run, const RunResult& result);
 
   RunState state(std::int64_t run) const;
+  /// The names of all of them.
+  std::vector<std::string> experiments() const;
   ResultSet load(const ResultFilter& filter = {}) const;
 
   void save_trials(const std::string& study, std::span<const Trial> trials);

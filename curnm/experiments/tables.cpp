@@ -47,7 +47,7 @@ auto identity(const RunResult& run) {
   return std::tie(run.network, run.model, run.miner, run.seed);
 }
 
-// Only the last run of a place counts; the same run twice is no conflict.
+// Only the last finished run of a place counts; the same run twice is no conflict.
 void place(ExperimentRuns& experiment, const std::string& variant, const RunResult& run) {
   Runs& runs = find_named(experiment.variants, variant).runs;
   const auto earlier = std::find_if(runs.begin(), runs.end(), [&](const RunResult* other) {
@@ -55,6 +55,8 @@ void place(ExperimentRuns& experiment, const std::string& variant, const RunResu
   });
   if (earlier == runs.end()) {
     runs.push_back(&run);
+  } else if ((*earlier)->state == RunState::kDone && run.state != RunState::kDone) {
+    experiment.superseded.push_back(&run);
   } else if (*earlier != &run) {
     experiment.superseded.push_back(std::exchange(*earlier, &run));
   }
@@ -269,15 +271,14 @@ std::vector<Measure> measures_of(const Runs& runs) {
   std::vector<Measure> measures;
   for (const RunResult* run : runs) {
     for (const Score& score : run->scores) {
-      if (score.metric != "ap" && score.metric != "mrr") continue;
+      if (score.metric != "ap") continue;
       if (!std::isfinite(score.value)) continue;
       add_once(measures, Measure{score.set, score.protocol, score.metric});
     }
   }
   std::stable_sort(measures.begin(), measures.end(), [](const Measure& a, const Measure& b) {
     const auto order = [](const Measure& m) {
-      return std::tuple(position(kSets, m.set), m.metric == "mrr",
-                        position(kProtocols, m.protocol));
+      return std::pair(position(kSets, m.set), position(kProtocols, m.protocol));
     };
     return order(a) < order(b);
   });

@@ -33,7 +33,7 @@ struct ExperimentRuns {
   std::string name;                   // "" for runs that no cell names
   std::string title;                  // for people
   std::vector<VariantRuns> variants;  // in the order of the cells
-  /// Left out, because a later run has the same variant, network, model, miner and seed.
+  /// Left out, because another run has the same variant, network, model, miner and seed.
   Runs superseded;
 
   Runs grid() const;  // of the variant ""
@@ -62,7 +62,7 @@ struct Measure {
   std::string metric;
   bool operator==(const Measure&) const = default;
 };
-/// What at least one of the runs has a score for: AP under each protocol, and MRR. The paper's
+/// What at least one of the runs has a score for: AP under each protocol. The paper's
 /// question, `trans`, comes first.
 std::vector<Measure> measures_of(const Runs& runs);
 

@@ -13,7 +13,8 @@ std::vector<Dimension> paper_grid(std::int64_t epochs) {
   const auto fraction = [&](std::int64_t of) {
     return std::to_string(std::max<std::int64_t>(1, epochs / of));
   };
-  const std::vector<std::string> lengths = {fraction(10), fraction(2), fraction(1)};
+  std::vector<std::string> lengths = {fraction(10), fraction(2), fraction(1)};
+  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());  // few epochs
   return {{"pool", {"4", "8", "12", "16"}},
           {"gamma-hist", {"0.3", "0.4", "0.5", "0.6", "0.7"}},
           {"tau", {"0.3", "0.5", "0.7"}},

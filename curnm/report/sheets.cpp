@@ -116,12 +116,9 @@ std::string set_text(const std::string& set) {
   return set == "test_new" ? "events of new nodes" : set;
 }
 
-std::string question_text(const Measure& measure) {
-  return measure.metric == "mrr" ? "MRR" : "AP, " + measure.protocol;
-}
+std::string question_text(const Measure& measure) { return "AP, " + measure.protocol; }
 
 std::string measure_text(const Measure& measure) {
-  if (measure.metric == "mrr") return "MRR, " + set_text(measure.set);
   return fmt::format("AP against {} negatives, {}", measure.protocol, set_text(measure.set));
 }
 

@@ -54,6 +54,9 @@ ordered_json options_json(const RunSpec& spec) {
 }
 
 void create_run(const fs::path& folder, const RunSpec& spec, const std::string& data_digest) {
+  if (fs::exists(folder)) {
+    fail("{} exists already: choose another --out, or continue it with --resume", folder.string());
+  }
   AtomicFolder output(folder, /*replace=*/false);
   ordered_json options = {
       {"version", CURNM_VERSION}, {"data", spec.data}, {"data_digest", data_digest}};

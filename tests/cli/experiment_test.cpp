@@ -50,7 +50,7 @@ TEST_F(ExperimentCli, RunsAGridOnce) {
 
   const CommandResult second = curnm("experiment grid.yml");
   EXPECT_EQ(second.exit_code, 0) << second.err;
-  EXPECT_TRUE(contains(second.err, "nothing is left to do")) << second.err;
+  EXPECT_TRUE(contains(second.err, "nothing is left to run")) << second.err;
   EXPECT_EQ(runs(), all);
 
   fs::remove(folder_ / "results/results.db");
@@ -87,18 +87,37 @@ TEST_F(ExperimentCli, GoesOnWithoutANetworkThatCannotBeHad) {
   write("grid.yml", grid("[nte, net]", /*epochs=*/1));
   const CommandResult result = curnm("experiment grid.yml");
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_TRUE(contains(result.err, "warning: nte is not in data and cannot be had")) << result.err;
-  EXPECT_TRUE(contains(result.err, "4 run(s) failed")) << result.err;
-  const CommandResult failed = curnm("results results/results.db --state failed");
-  EXPECT_TRUE(contains(failed.out, "nte is not in data")) << failed.out;
+  EXPECT_TRUE(contains(result.err, "warning: the network nte cannot be had")) << result.err;
+  EXPECT_TRUE(contains(result.err, "4 run(s) wait for networks")) << result.err;
+  const CommandResult waiting = curnm("results results/results.db --state waiting");
+  EXPECT_TRUE(contains(waiting.out, "the network nte cannot be had")) << waiting.out;
   EXPECT_EQ(json::parse(curnm("results results/results.db --state done --format json").out).size(),
             4U);
 
   fs::copy(folder_ / "data/net", folder_ / "data/nte");
-  EXPECT_TRUE(contains(curnm("experiment grid.yml").err, "nothing is left to do"))
-      << "nothing is tried again silently";
-  EXPECT_EQ(curnm("experiment grid.yml --retry-failed").exit_code, 0);
+  // From another folder, too.
+  const CommandResult rest = shell("mkdir sub && cd sub && " CURNM_BINARY
+                                   " experiment ../grid.yml --store ../results/results.db "
+                                   "--data-folder ../data");
+  EXPECT_EQ(rest.exit_code, 0) << rest.err;
   for (const json& run : runs()) EXPECT_EQ(run["state"], "done");
+}
+
+TEST_F(ExperimentCli, TriesNothingAgainSilently) {
+  write("grid.yml", grid("[net]"));
+  write("few.csv", "src,dst,time\na,b,1\nb,c,2\na,c,3\n");
+  ASSERT_EQ(curnm("import few.csv --out small").exit_code, 0);
+  fs::rename(folder_ / "data/net", folder_ / "net");
+  fs::rename(folder_ / "small", folder_ / "data/net");  // too small to be split
+  EXPECT_EQ(curnm("experiment grid.yml").exit_code, 1);
+  fs::remove_all(folder_ / "data/net");
+  fs::rename(folder_ / "net", folder_ / "data/net");
+  const CommandResult again = curnm("experiment grid.yml");
+  EXPECT_EQ(again.exit_code, 1);
+  EXPECT_TRUE(contains(again.err, "nothing is left to run")) << again.err;
+  EXPECT_TRUE(contains(again.err, "4 run(s) failed")) << again.err;
+  const CommandResult retried = curnm("experiment grid.yml --retry-failed");
+  EXPECT_EQ(retried.exit_code, 0) << retried.err;
 }
 
 TEST_F(ExperimentCli, ChecksEveryRunBeforeTheFirst) {
@@ -111,7 +130,8 @@ TEST_F(ExperimentCli, ChecksEveryRunBeforeTheFirst) {
     return result.err;
   };
   EXPECT_TRUE(contains(error("{plateau: hold}"), "--plateau has no effect on random"));
-  EXPECT_TRUE(contains(error("{epochs: 0}"), "--epochs 0 is out of range"));
+  EXPECT_TRUE(
+      contains(error("{epochs: 0}"), "net jodie random seed 0: --epochs 0 is out of range"));
   EXPECT_TRUE(contains(error("{epochs: many}"), "--epochs"));
   EXPECT_TRUE(contains(error("{epoch: 1}"), "grid.yml:5:11: unknown key 'epoch'"));
   EXPECT_TRUE(contains(error("{seed: 1}"), "unknown key 'seed'"));
@@ -136,8 +156,14 @@ TEST_F(ExperimentCli, ASearchPromotesTheBest) {
   const CommandResult again = curnm(tune);
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_FALSE(contains(again.err, "[1/")) << "nothing was left to train: " << again.err;
-  EXPECT_TRUE(contains(again.out, "the best: curnm train net --model jodie --miner curnm"))
-      << again.out;
+  const std::size_t at = again.out.find("the best: curnm ");
+  ASSERT_NE(at, std::string::npos) << again.out;
+  const std::string command = again.out.substr(at + 16, again.out.find('\n', at) - at - 16);
+  ASSERT_EQ(curnm(command + " --threads 1 --out again").exit_code, 0) << command;
+  const json winner = json::parse(read("again/result.json"));
+  EXPECT_EQ(winner["test"]["trans"]["ap"], best[0]["test_ap"]) << "the very run of the search";
+  EXPECT_TRUE(contains(curnm("report results/results.db --format md").out, "pool "))
+      << "reports show the trials";
 }
 
 TEST_F(ExperimentCli, ASearchSaysWhatItCannotDo) {
@@ -150,7 +176,9 @@ TEST_F(ExperimentCli, ASearchSaysWhatItCannotDo) {
   EXPECT_TRUE(contains(error("--vary pol=2,4"), "did you mean 'pool'?"));
   EXPECT_TRUE(contains(error("--vary pool"), "give NAME=VALUE"));
   EXPECT_TRUE(contains(error("--miner random"), "say what to try"));
-  EXPECT_TRUE(contains(error("--vary pool=3"), "M must be even"));
+  EXPECT_TRUE(contains(error("--vary pool=2,2"), "different values"));
+  EXPECT_TRUE(contains(error("--vary pool=2 --vary pool=4"), "twice"));
+  EXPECT_TRUE(contains(error("--set epochs=4"), "use --epochs"));
   EXPECT_TRUE(contains(error("--trials 0"), "--trials 0 is out of range"));
 }
 
@@ -194,9 +222,8 @@ TEST_F(ExperimentCli, ReportsOfNothing) {
   EXPECT_TRUE(contains(curnm("report data --format pdf").err, "unknown format 'pdf'"));
   write("grid.yml", grid("[net]", 1));
   ASSERT_EQ(curnm("experiment grid.yml").exit_code, 0);
-  const CommandResult other = curnm("report results/results.db --experiment other --format md");
-  EXPECT_EQ(other.exit_code, 0) << other.err;
-  EXPECT_TRUE(contains(other.out, "no results")) << other.out;
+  EXPECT_TRUE(contains(curnm("report --experiment smal results/results.db").err,
+                       "unknown experiment 'smal'; did you mean 'small'?"));
   EXPECT_TRUE(contains(curnm("report results/results.db --out /proc/none/report.html").err,
                        "/proc/none/report.html"));
 }

@@ -110,6 +110,12 @@ TEST(ExperimentFile, SaysWhereItIsWrong) {
             "grid.yml:5:1: 'seeds' stands here twice");
   EXPECT_EQ(parse_error("models: [tgn]\nminers: [random]\nseeds: [0]\n"),
             "grid.yml:1:1: 'networks' is missing");
+  EXPECT_EQ(parse_error(std::string(kSmall) + "variants: {a: {}, b: {}, a: {pool: 4}}\n"),
+            "grid.yml:5:26: there are two variants 'a'");
+  EXPECT_EQ(parse_error(std::string(kSmall) + "options: &a {<<: *a}\n"),
+            "grid.yml:5:10: << leads back to itself");
+  EXPECT_EQ(parse_error(std::string(kSmall) + "grids: []\n"),
+            "grid.yml:5:8: grids is a list with at least one map");
   for (const char* bad : {"", "[]", "just text", "networks: 3"}) {
     EXPECT_NE(parse_error(bad), "") << bad;
   }
@@ -127,6 +133,8 @@ TEST(ExperimentFile, RefusesListsAndSeedsThatAreNone) {
   EXPECT_NE(parse_error(with("[uci]", "[0.5]")), "");
   EXPECT_NE(parse_error(with("[[uci]]", "[0]")), "");
   EXPECT_NE(parse_error(with("[uci: [epochs]]", "[0]")), "");
+  EXPECT_EQ(parse_error(with("['']", "[0]")), "grid.yml:1:12: '' is no name");
+  EXPECT_EQ(parse_error(with("['--help']", "[0]")), "grid.yml:1:12: '--help' is no name");
 }
 
 TEST(ExperimentFile, FoldersOfDifferentJobsDiffer) {

@@ -132,6 +132,16 @@ TEST_F(RunnerTest, KeepsTheReasonOfAFailureAndGoesOn) {
   EXPECT_EQ(stored(1).state, RunState::kDone);
 }
 
+TEST_F(RunnerTest, ReasonsAreWholeAndOfTheLastAttempt) {
+  program("echo 'epoch 0'; echo 'curnm: these differ:' >&2; echo 'the second line' >&2; exit 1");
+  run({assignment(0)});
+  EXPECT_EQ(stored().reason, "these differ:\nthe second line");
+  store_.retry(1);
+  program("exit 3");
+  run({assignment(0)});
+  EXPECT_EQ(stored().reason, "exit code 3");
+}
+
 TEST_F(RunnerTest, DoesNotBelieveAProgramThatLeavesNothing) {
   program("exit 0");
   EXPECT_EQ(run({assignment(0)}).failed, 1);
@@ -143,14 +153,39 @@ TEST_F(RunnerTest, AProgramThatDoesNotExistFailsItsRuns) {
   EXPECT_EQ(stored().reason, "exit code 127");
 }
 
-TEST_F(RunnerTest, ANetworkThatIsMissingFailsItsRunsOnly) {
+TEST_F(RunnerTest, RunsWithoutANetworkWaitForIt) {
   program("finish");
   Assignment without = assignment(0);
   without.missing = "there is no such network";
   const RunnerOutcome outcome = run({without, assignment(1)});
-  EXPECT_EQ(outcome.failed, 1);
+  EXPECT_EQ(outcome.missing, 1);
   EXPECT_EQ(outcome.done, 1);
+  EXPECT_EQ(stored(0).state, RunState::kWaiting);
   EXPECT_EQ(stored(0).reason, "there is no such network");
+  EXPECT_EQ(run({assignment(0)}).done, 1) << "it is there now";
+}
+
+TEST_F(RunnerTest, WaitsForAProgramThatOutlivedItsRunner) {
+  // It finishes what it was at instead of stopping, as a training does while it tests.
+  program("begin; trap '' TERM; sleep 1; finish");
+  const Assignment mine = assignment(0);
+  const pid_t runner = ::fork();
+  if (runner == 0) {
+    ResultStore store(folder_.path() / "results.db");
+    Watcher watcher;
+    run_assignments(store, std::vector{mine},
+                    {.program = folder_.path() / "program", .folder = folder_.path() / "runs"},
+                    watcher);
+    ::_exit(0);
+  }
+  const fs::path begun = folder_.path() / "runs" / mine.job.folder_name() / "metrics.jsonl";
+  for (int i = 0; i < 500 && !fs::exists(begun); ++i) ::usleep(10'000);
+  ::usleep(100'000);
+  ::kill(runner, SIGKILL);
+  ::waitpid(runner, nullptr, 0);
+  EXPECT_EQ(run({mine}).done, 1);
+  EXPECT_EQ(watcher_.started, 0) << "the result is that of the first program";
+  EXPECT_EQ(std::ranges::count(calls(), '\n'), 1);
 }
 
 TEST_F(RunnerTest, PausedRunsArePaused) {
@@ -165,7 +200,9 @@ TEST_F(RunnerTest, PausedRunsArePaused) {
 }
 
 TEST_F(RunnerTest, StopsWhenAskedAndGoesOnLater) {
-  program("[[ -e $out ]] && { finish; exit; }; begin; trap 'exit 143' TERM; sleep 60 & wait");
+  program(
+      "[[ -e $out ]] && { finish; exit; }; begin; trap 'exit 143' TERM; sleep 60 >/dev/null 2>&1 & "
+      "wait");
   watcher_.stop_after = 2;
   const RunnerOutcome outcome = run({assignment(0), assignment(1)}, /*workers=*/1);
   EXPECT_TRUE(outcome.stopped);
@@ -209,7 +246,8 @@ TEST_F(RunnerTest, LeavesAloneWhatAnotherProcessHas) {
 
 TEST_F(RunnerTest, ProgramsStopWhenTheRunnerIsKilled) {
   const fs::path stopped = folder_.path() / "stopped";
-  program("begin; trap 'touch " + stopped.string() + "; exit 143' TERM; sleep 60 & wait");
+  program("begin; trap 'touch " + stopped.string() +
+          "; exit 143' TERM; sleep 60 >/dev/null 2>&1 & wait");
   const Assignment mine = assignment(0);
   const pid_t runner = ::fork();
   if (runner == 0) {

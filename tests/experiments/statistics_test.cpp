@@ -25,6 +25,10 @@ TEST(SummaryTest, OneScoreHasNoDeviationAndNoneNoMean) {
   EXPECT_TRUE(std::isnan(summarize(Scores{}).mean));
 }
 
+TEST(PairedTTest, EqualDifferencesSayNothingAlsoWhenTheyAreRounded) {
+  EXPECT_FALSE(paired_t_test(Scores{.8, .7, .9}, Scores{.7, .6, .8}));
+}
+
 TEST(PairedTTest, EqualsSciPy) {
   EXPECT_NEAR(*paired_t_test(Scores{.9127, .9043, .9210}, Scores{.8748, .8791, .8702}),
               0.035862349765417606, 1e-12);

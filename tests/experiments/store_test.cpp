@@ -133,7 +133,7 @@ TEST_F(StoreTest, ARunBelongsToOneProcess) {
   const std::int64_t id = store.add(job(0));
   EXPECT_TRUE(store.claim(id));
   EXPECT_FALSE(open().claim(id)) << "this process has it";
-  store.release(id);
+  store.release(id, "");
   EXPECT_TRUE(store.claim(id));
   store.fail_run(id, "no luck");
   EXPECT_FALSE(store.claim(id)) << "nothing is tried again silently";
@@ -222,9 +222,27 @@ TEST_F(StoreTest, RefusesWhatIsNoStore) {
   EXPECT_NE(error_of([&] { open(); }).find("not a store of results"), std::string::npos);
   EXPECT_NE(error_of([&] { ResultStore(folder_.path()); }).find("is a folder"), std::string::npos);
   EXPECT_NE(error_of([&] {
-              ResultStore(folder_.path() / "none.db", ResultStore::Mode::kExisting);
+              ResultStore(folder_.path() / "none.db", ResultStore::Mode::kRead);
             }).find("there is no store"),
             std::string::npos);
+}
+
+TEST_F(StoreTest, AReaderChangesNothing) {
+  const auto read = [&] { ResultStore(file(), ResultStore::Mode::kRead).load(); };
+  sql("CREATE TABLE notes (text)");
+  const std::string before = testing::read_bytes(file());
+  EXPECT_NE(error_of(read).find("not a store of results"), std::string::npos);
+  EXPECT_EQ(testing::read_bytes(file()), before);
+  testing::write_bytes(file(), "");
+  EXPECT_NE(error_of(read).find("not a store of results"), std::string::npos);
+  EXPECT_EQ(testing::read_bytes(file()), "");
+}
+
+TEST_F(StoreTest, ReadsWithNamesThatMeanSomethingInAddresses) {
+  const std::filesystem::path odd = folder_.path() / "a?b=%41 #c.db";
+  ResultStore(odd).add(job(0));
+  EXPECT_TRUE(std::filesystem::exists(odd));
+  EXPECT_EQ(ResultStore(odd, ResultStore::Mode::kRead).load().runs.size(), 1U);
 }
 
 TEST_F(StoreTest, RefusesAStoreOfANewerProgram) {
@@ -286,7 +304,27 @@ TEST(OwnerTest, KnowsWhoStillRuns) {
   EXPECT_FALSE(still_runs(this_process() + "0")) << "the same number, begun at another time";
   EXPECT_FALSE(still_runs(""));
   EXPECT_FALSE(still_runs("/"));
-  EXPECT_TRUE(still_runs("another-machine/1/1"));
+  EXPECT_FALSE(still_runs("another-boot/1/1"));
+}
+
+TEST(OwnerTest, AZombieDoesNotRun) {
+  int name[2];
+  ASSERT_EQ(::pipe(name), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string own = this_process();
+    ::_exit(::write(name[1], own.data(), own.size()) > 0 ? 0 : 1);
+  }
+  ::close(name[1]);
+  std::string own(300, '\0');
+  const auto length = ::read(name[0], own.data(), own.size());
+  ::close(name[0]);
+  ASSERT_GT(length, 0);
+  own.resize(static_cast<std::size_t>(length));
+  siginfo_t info{};
+  ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);  // it stays a zombie
+  EXPECT_FALSE(still_runs(own));
+  ::waitpid(child, nullptr, 0);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ TEST(PaperGrid, HasItsPoints) {
 
 TEST(PaperGrid, HasNoScheduleOfNoLength) {
   EXPECT_EQ(paper_grid(4)[3].values, (std::vector<std::string>{"1", "2", "4"}));
+  EXPECT_EQ(paper_grid(2)[3].values, (std::vector<std::string>{"1", "2"})) << "each once";
 }
 
 TEST(Points, CoverTheGridOnce) {

@@ -79,7 +79,6 @@ inline RunResult full_run(std::string network, std::string model, std::string mi
       run.scores.push_back({set, protocol, "auc", score - .01});
       run.baselines.push_back({set, protocol, "recency-src-dst", .8 - loss});
     }
-    run.scores.push_back({set, "", "mrr", ap / 2 - set_loss});
   }
   for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
     const auto e = static_cast<double>(epoch);
