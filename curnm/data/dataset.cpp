@@ -202,7 +202,8 @@ void save_dataset(const Dataset& dataset, const fs::path& folder, bool force) {
     fail("{} exists and is not a curnm data set; it is left alone", folder.string());
   }
 
-  if (!force && std::filesystem::exists(folder)) {
+  std::error_code unusable;  // then AtomicFolder says why
+  if (!force && fs::exists(folder, unusable)) {
     fail("{} exists already; pass --force to replace it", folder.string());
   }
   AtomicFolder output(folder, force);

@@ -54,7 +54,8 @@ ordered_json options_json(const RunSpec& spec) {
 }
 
 void create_run(const fs::path& folder, const RunSpec& spec, const std::string& data_digest) {
-  if (fs::exists(folder)) {
+  std::error_code unusable;  // then AtomicFolder says why
+  if (fs::exists(folder, unusable)) {
     fail("{} exists already: choose another --out, or continue it with --resume", folder.string());
   }
   AtomicFolder output(folder, /*replace=*/false);
