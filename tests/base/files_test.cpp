@@ -143,7 +143,7 @@ TEST_F(AtomicFolderTest, WithoutACommitNothingAppears) {
 TEST_F(AtomicFolderTest, RefusesAnExistingTarget) {
   const fs::path target = existing_folder("data");
   EXPECT_TRUE(
-      fails([&] { AtomicFolder(target, /*replace=*/false); }, {target.string()}));
+      fails([&] { AtomicFolder(target, /*replace=*/false); }, {target.string(), "exists already"}));
   write_file(here_ / "file", "content");
   EXPECT_THROW(AtomicFolder(here_ / "file", /*replace=*/false), Error);
   EXPECT_EQ(names_in(here_.path()), (Names{"data", "file"}));
