@@ -17,10 +17,9 @@ namespace fs = std::filesystem;
 std::string result_line(const RunResult& result) {
   if (result.state == RunState::kFailed) return "failed: " + result.reason;
   if (result.state == RunState::kWaiting) return "has to wait: " + result.reason;
-  double best = kNoValue;
-  for (const EpochMetrics& epoch : result.curve) best = std::fmax(best, epoch.validation_ap);
   if (result.state != RunState::kDone) {
-    return fmt::format("paused after {} epochs, validation AP {:.4f}", result.epochs, best);
+    return fmt::format("paused after {} epochs, validation AP {:.4f}", result.epochs,
+                       best_validation_ap(result, result.epochs));
   }
   return fmt::format("test AP {:.4f} (trans), {:.4f} (random); best epoch {} of {}",
                      find_score(result, "test", "trans", "ap"),

@@ -232,13 +232,8 @@ class Study {
     const ResultSet known = store_.load();
     for (std::size_t i : going) {
       const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
-      trials_[i].score = kNoValue;
-      if (run->state != RunState::kDone && run->epochs < epochs) continue;
-      for (const EpochMetrics& epoch : run->curve) {
-        if (epoch.epoch < epochs) {
-          trials_[i].score = std::fmax(trials_[i].score, epoch.validation_ap);
-        }
-      }
+      const bool came_that_far = run->state == RunState::kDone || run->epochs >= epochs;
+      trials_[i].score = came_that_far ? best_validation_ap(*run, epochs) : kNoValue;
     }
     store_.save_trials(name_, trials_);
   }

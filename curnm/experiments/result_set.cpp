@@ -1,6 +1,7 @@
 #include "curnm/experiments/result_set.h"
 
 #include <array>
+#include <cmath>
 
 #include "curnm/base/names.h"
 
@@ -40,6 +41,14 @@ Environment environment_from_json(const nlohmann::ordered_json& json) {
           .memory_bytes = json.at("memory_bytes"),
           .system = json.at("system"),
           .libraries = json.at("libraries")};
+}
+
+double best_validation_ap(const RunResult& run, std::int64_t epochs) {
+  double best = kNoValue;
+  for (const EpochMetrics& epoch : run.curve) {
+    if (epoch.epoch < epochs) best = std::fmax(best, epoch.validation_ap);  // ignores NaN
+  }
+  return best;
 }
 
 double find_score(const RunResult& run, std::string_view set, std::string_view protocol,

@@ -93,6 +93,9 @@ struct ResultSet {
   std::map<std::string, std::string> titles = {};  // of experiments, where they have one
 };
 
+/// The best validation AP of a run's first epochs; NaN without any.
+double best_validation_ap(const RunResult& run, std::int64_t epochs);
+
 /// The score of a run, or NaN.
 double find_score(const RunResult& run, std::string_view set, std::string_view protocol,
                   std::string_view metric);

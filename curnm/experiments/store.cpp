@@ -419,15 +419,4 @@ void ResultStore::save_trials(const std::string& study, std::span<const Trial> t
   transaction.commit();
 }
 
-std::vector<Trial> ResultStore::trials(const std::string& study) const {
-  std::vector<Trial> all;
-  Statement row(*database_,
-                "SELECT trial, run, rung, score FROM trials WHERE study = ? ORDER BY trial");
-  row(study);
-  while (row.next()) {
-    all.push_back({row.integer(0), row.integer(1), row.integer(2), row.real(3)});
-  }
-  return all;
-}
-
 }  // namespace curnm

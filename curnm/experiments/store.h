@@ -69,7 +69,6 @@ class ResultStore {
   ResultSet load(const ResultFilter& filter = {}) const;
 
   void save_trials(const std::string& study, std::span<const Trial> trials);
-  std::vector<Trial> trials(const std::string& study) const;
 
  private:
   class Database;

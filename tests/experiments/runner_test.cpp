@@ -74,6 +74,23 @@ class RunnerTest : public ::testing::Test {
                            watcher_);
   }
 
+  /// Another process is the runner, and dies when its program has begun.
+  void begin_and_kill_the_runner(const Assignment& assignment) {
+    const pid_t runner = ::fork();
+    if (runner == 0) {
+      ResultStore store(folder_.path() / "results.db");
+      Watcher watcher;
+      run_assignments(store, std::vector{assignment},
+                      {.program = folder_.path() / "program", .folder = folder_.path() / "runs"},
+                      watcher);
+      ::_exit(0);
+    }
+    const fs::path begun = folder_.path() / "runs" / assignment.job.folder_name() / "metrics.jsonl";
+    for (int i = 0; i < 500 && !fs::exists(begun); ++i) ::usleep(10'000);
+    ::kill(runner, SIGKILL);
+    ::waitpid(runner, nullptr, 0);
+  }
+
   std::string calls() const { return read_bytes(folder_.path() / "calls"); }
   RunResult stored(std::size_t index = 0) const { return store_.load().runs.at(index); }
 
@@ -167,22 +184,9 @@ TEST_F(RunnerTest, RunsWithoutANetworkWaitForIt) {
 
 TEST_F(RunnerTest, WaitsForAProgramThatOutlivedItsRunner) {
   // It finishes what it was at instead of stopping, as a training does while it tests.
-  program("begin; trap '' TERM; sleep 1; finish");
+  program("trap '' TERM; begin; sleep 1; finish");
   const Assignment mine = assignment(0);
-  const pid_t runner = ::fork();
-  if (runner == 0) {
-    ResultStore store(folder_.path() / "results.db");
-    Watcher watcher;
-    run_assignments(store, std::vector{mine},
-                    {.program = folder_.path() / "program", .folder = folder_.path() / "runs"},
-                    watcher);
-    ::_exit(0);
-  }
-  const fs::path begun = folder_.path() / "runs" / mine.job.folder_name() / "metrics.jsonl";
-  for (int i = 0; i < 500 && !fs::exists(begun); ++i) ::usleep(10'000);
-  ::usleep(100'000);
-  ::kill(runner, SIGKILL);
-  ::waitpid(runner, nullptr, 0);
+  begin_and_kill_the_runner(mine);
   EXPECT_EQ(run({mine}).done, 1);
   EXPECT_EQ(watcher_.started, 0) << "the result is that of the first program";
   EXPECT_EQ(std::ranges::count(calls(), '\n'), 1);
@@ -246,23 +250,10 @@ TEST_F(RunnerTest, LeavesAloneWhatAnotherProcessHas) {
 
 TEST_F(RunnerTest, ProgramsStopWhenTheRunnerIsKilled) {
   const fs::path stopped = folder_.path() / "stopped";
-  program("begin; trap 'touch " + stopped.string() +
-          "; exit 143' TERM; sleep 60 >/dev/null 2>&1 & wait");
+  program("trap 'touch " + stopped.string() +
+          "; exit 143' TERM; begin; sleep 60 >/dev/null 2>&1 & wait");
   const Assignment mine = assignment(0);
-  const pid_t runner = ::fork();
-  if (runner == 0) {
-    ResultStore store(folder_.path() / "results.db");
-    Watcher watcher;
-    run_assignments(store, std::vector{mine},
-                    {.program = folder_.path() / "program", .folder = folder_.path() / "runs"},
-                    watcher);
-    ::_exit(0);
-  }
-  const fs::path begun = folder_.path() / "runs" / mine.job.folder_name() / "metrics.jsonl";
-  for (int i = 0; i < 500 && !fs::exists(begun); ++i) ::usleep(10'000);
-  ::usleep(100'000);  // the trap is set after that
-  ::kill(runner, SIGKILL);
-  ::waitpid(runner, nullptr, 0);
+  begin_and_kill_the_runner(mine);
   for (int i = 0; i < 500 && !fs::exists(stopped); ++i) ::usleep(10'000);
   EXPECT_TRUE(fs::exists(stopped));
   EXPECT_EQ(stored().state, RunState::kWaiting);

@@ -10,6 +10,7 @@
 #include <csignal>
 
 #include "curnm/experiments/owner.h"
+#include "curnm/experiments/sqlite.h"
 #include "support/errors.h"
 #include "support/run_results.h"
 #include "support/temporary_folder.h"
@@ -43,6 +44,12 @@ class StoreTest : public ::testing::Test {
         << (message == nullptr ? "" : message);
     sqlite3_free(message);
     sqlite3_close(database);
+  }
+
+  double number(const char* text) const {
+    sqlite::Database database(file(), SQLITE_OPEN_READONLY);
+    sqlite::Statement statement(database, text);
+    return statement.next() ? statement.real(0) : kNoValue;
   }
 
   testing::TemporaryFolder folder_;
@@ -291,12 +298,11 @@ TEST_F(StoreTest, KeepsTrials) {
   const std::int64_t run = store.add(job(0));
   const std::vector<Trial> trials = {{0, run, 2, 0.9}, {1, run, 0, kNoValue}};
   store.save_trials("study", trials);
-  const std::vector<Trial> read = store.trials("study");
-  ASSERT_EQ(read.size(), 2U);
-  EXPECT_EQ(read[0].rung, 2);
-  EXPECT_EQ(read[0].score, 0.9);
-  EXPECT_TRUE(std::isnan(read[1].score));
-  EXPECT_TRUE(store.trials("other").empty());
+  EXPECT_EQ(number("SELECT rung FROM trials WHERE study = 'study' AND trial = 0"), 2);
+  EXPECT_EQ(number("SELECT score FROM trials WHERE trial = 0"), 0.9);
+  EXPECT_EQ(number("SELECT count(*) FROM trials WHERE score IS NULL"), 1);
+  store.save_trials("study", std::span(trials).first(1));
+  EXPECT_EQ(number("SELECT count(*) FROM trials"), 1) << "replaced";
 }
 
 TEST(OwnerTest, KnowsWhoStillRuns) {
