@@ -21,6 +21,7 @@ namespace curnm {
 /// What a batch taught.
 struct Mined {
   torch::Tensor loss;                      // scalar, to be minimised
+  double decay = 0;                        // mu: the optimiser adds the gradient of mu |Theta|^2
   std::map<std::string, double> losses;    // its parts, for the record
   std::map<std::string, double> measures;  // what else the record of an epoch should average
   torch::Tensor positive_logits;           // [B], without gradient
@@ -36,7 +37,7 @@ struct MinerContext {
   std::vector<NodeId> destinations;       // to draw random negatives from
   std::int64_t epochs = 1;                // E_0
   std::int64_t width = 0;                 // D of the embeddings
-  std::vector<torch::Tensor> parameters;  // of model and decoder
+  std::vector<torch::Tensor> parameters;  // of model and decoder, Theta
   std::uint64_t seed = 0;
   torch::Device device = torch::kCPU;
   Path path = Path::kFast;

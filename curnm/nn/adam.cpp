@@ -19,17 +19,22 @@ void Adam::zero_grad() {
   for (torch::Tensor& parameter : parameters_) parameter.mutable_grad() = torch::Tensor();
 }
 
-void Adam::step() {
+void Adam::step(double decay) {
   const torch::NoGradGuard no_grad;
   ++steps_;
   const auto steps = static_cast<double>(steps_);
   const double mean_correction = 1 - std::pow(options_.beta1, steps);
   const double square_correction = std::sqrt(1 - std::pow(options_.beta2, steps));
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const torch::Tensor& gradient = parameters_[i].grad();
-    if (!gradient.defined()) continue;
+    torch::Tensor gradient = parameters_[i].grad();
+    const double factor = i < options_.decaying ? 2 * decay : 0;
+    if (!gradient.defined()) {
+      if (factor == 0) continue;
+      gradient = torch::zeros_like(parameters_[i]);
+    }
     if (has_kernels(options_.path, parameters_[i])) {
-      kernels::adam({.rate = static_cast<float>(options_.learning_rate / mean_correction),
+      kernels::adam({.decay = static_cast<float>(factor),
+                     .rate = static_cast<float>(options_.learning_rate / mean_correction),
                      .beta1 = static_cast<float>(options_.beta1),
                      .one_minus_beta1 = static_cast<float>(1 - options_.beta1),
                      .beta2 = static_cast<float>(options_.beta2),
@@ -41,6 +46,7 @@ void Adam::step() {
                     square_[i].data_ptr<float>());
       continue;
     }
+    if (factor != 0) gradient = gradient.add(parameters_[i], factor);
     mean_[i].mul_(options_.beta1).add_(gradient, 1 - options_.beta1);
     square_[i].mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
     const torch::Tensor scale = square_[i].sqrt().div_(square_correction).add_(options_.epsilon);

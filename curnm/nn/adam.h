@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "curnm/nn/path.h"
@@ -13,6 +14,7 @@ struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  std::size_t decaying = SIZE_MAX;  // how many parameters, from the first, make Theta
   Path path = Path::kFast;
 };
 
@@ -23,7 +25,10 @@ class Adam {
   Adam(std::vector<torch::Tensor> parameters, const AdamOptions& options);
 
   void zero_grad();
-  void step();
+
+  /// One step along the gradients of the loss and of decay·|Theta|². The latter costs nothing here;
+  /// as part of the loss it was a tenth of a training step.
+  void step(double decay = 0);
 
   std::vector<torch::Tensor> state() const;
   void set_state(const std::vector<torch::Tensor>& state);

@@ -206,22 +206,6 @@ struct Sines : Function<Sines> {
   }
 };
 
-struct SquaredSum : Function<SquaredSum> {
-  static Tensor forward(AutogradContext* context, at::TensorList tensors) {
-    context->save_for_backward({tensors.begin(), tensors.end()});
-    double sum = 0;
-    for (const Tensor& tensor : tensors) sum += tensor.square().sum().item<double>();
-    return torch::full({}, sum, torch::kFloat32);
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list incoming) {
-    const double factor = 2 * incoming[0].item<double>();
-    variable_list gradients = context->get_saved_variables();
-    for (Tensor& tensor : gradients) tensor = tensor * factor;
-    return gradients;
-  }
-};
-
 struct GruCell : Function<GruCell> {
   static Tensor forward(AutogradContext* context, const Tensor& in, const Tensor& hidden,
                         const Tensor& h) {
@@ -338,7 +322,13 @@ Tensor sines(const Tensor& t, const Tensor& frequency, const Tensor& phase) {
 }
 
 Tensor squared_sum(const std::vector<Tensor>& tensors) {
-  return SquaredSum::apply(at::TensorList(tensors));
+  double sum = 0;
+  for (const Tensor& x : tensors) {
+    sum += x.scalar_type() == torch::kFloat32 && x.is_contiguous()
+               ? kernels::sum_of_squares(data(x), x.numel())
+               : x.detach().square().sum().item<double>();
+  }
+  return torch::full({}, sum, torch::kFloat32);
 }
 
 Tensor gru_cell(const Tensor& in, const Tensor& hidden, const Tensor& h) {

@@ -46,7 +46,7 @@ torch::Tensor standardise(const torch::Tensor& x);
 torch::Tensor sines(const torch::Tensor& t, const torch::Tensor& frequency,
                     const torch::Tensor& phase);
 
-/// The sum of the squares of all tensors, a scalar.
+/// The sum of the squares of all tensors, a scalar without gradient.
 torch::Tensor squared_sum(const std::vector<torch::Tensor>& tensors);
 
 /// A GRU cell from its two linear maps [n,3D] and a state that needs no gradient. [n,D]

@@ -145,10 +145,12 @@ Trainer::Trainer(const LinkTask& task, const TrainOptions& options,
                        .seed = options.seed,
                        .device = device,
                        .path = path_of(options)});
+  const std::size_t decaying = parameters.size();
   append(*miner_);
-  optimizer_ = std::make_unique<Adam>(
-      std::move(parameters),
-      AdamOptions{.learning_rate = options.learning_rate, .path = path_of(options)});
+  optimizer_ = std::make_unique<Adam>(std::move(parameters),
+                                      AdamOptions{.learning_rate = options.learning_rate,
+                                                  .decaying = decaying,
+                                                  .path = path_of(options)});
 }
 
 std::vector<std::int64_t> batch_boundaries(std::int64_t events, std::int64_t batch, Rng rng) {
@@ -192,7 +194,7 @@ bool Trainer::train_epoch(TrainObserver& observer) {
     optimizer_->zero_grad();
     mined.loss.backward();
     clock.mark(Stage::kBackward);
-    optimizer_->step();
+    optimizer_->step(mined.decay);
     clock.mark(Stage::kOptimise);
 
     model_->observe(batch);  // memory and mail: positives only, after the step

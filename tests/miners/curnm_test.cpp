@@ -98,6 +98,7 @@ TEST_F(CurnmMinerTest, TheLossIsTheSumOfItsParts) {
               }));
   const Mined mined = scene.mine();
   EXPECT_EQ(mined.losses.at("squared_norm"), 1) << "of the parameters that the context names";
+  EXPECT_EQ(mined.decay, 0.125) << "the gradient of the norm is the optimiser's";
   EXPECT_NEAR(mined.loss.item<double>(),
               mined.losses.at("positive") + 0.625 * mined.losses.at("random") +
                   0.375 * mined.losses.at("selected") + 0.75 * mined.losses.at("contrastive") +

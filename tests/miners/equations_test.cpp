@@ -608,7 +608,7 @@ TEST(SquaredNormTest, GradientsMatchFiniteDifferences) {
     expect_gradient(
         x,
         [&] {
-          return squared_norm({a, b});
+          return squared_norm({a, b}, Path::kPlain);
         },
         /*step=*/0.5);
   }

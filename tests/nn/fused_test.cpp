@@ -202,12 +202,12 @@ TEST(FusedTest, AttentionWithoutNeighbours) {
 }
 
 TEST(FusedTest, SquaredSum) {
-  expect_same(
-      {numbers(1, {3, 4}), numbers(2, {5}).to(torch::kFloat64)},
-      [&](const Leaves& x) { return squared_sum(x); },
-      [&](const Leaves& x) {
-        return x[0].square().sum() + x[1].square().sum().to(torch::kFloat32);
-      });
+  const torch::Tensor x = numbers(1, {300, 40});
+  const torch::Tensor y = numbers(2, {5}).to(torch::kFloat64);
+  for (const torch::Tensor& part : {x, x.t(), x.narrow(1, 3, 7)}) {
+    EXPECT_TRUE(close(squared_sum({part, y}),
+                      part.square().sum() + y.square().sum().to(torch::kFloat32)));
+  }
 }
 
 TEST(FusedTest, LinkLogits) {

@@ -192,20 +192,37 @@ TEST(DropoutTest, IsAFunctionOfItsKeyAndKeepsTheMean) {
   EXPECT_TRUE(torch::equal(ones, keyed_dropout(ones, 0, Rng(1, Stream::kTest))));
 }
 
+// Torch's weight decay is the gradient of half a squared norm.
 TEST(AdamTest, StepsLikeTorch) {
-  torch::Tensor ours = numbers(1, {3, 4}).requires_grad_(true);
-  torch::Tensor theirs = ours.detach().clone().requires_grad_(true);
-  Adam adam({ours}, {.learning_rate = 0.01});
-  torch::optim::Adam reference({theirs}, torch::optim::AdamOptions(0.01));
-  for (int step = 0; step < 20; ++step) {
-    adam.zero_grad();
-    reference.zero_grad();
-    (ours.pow(4).sum() + ours.sin().sum()).backward();
-    (theirs.pow(4).sum() + theirs.sin().sum()).backward();
-    adam.step();
-    reference.step();
-    EXPECT_TRUE(torch::allclose(ours, theirs, 1e-6, 1e-7)) << step;
+  for (const Path path : {Path::kFast, Path::kPlain}) {
+    for (const double decay : {0.0, 0.25}) {
+      torch::Tensor ours = numbers(1, {3, 4}).requires_grad_(true);
+      torch::Tensor theirs = ours.detach().clone().requires_grad_(true);
+      Adam adam({ours}, {.learning_rate = 0.01, .path = path});
+      torch::optim::Adam reference({theirs},
+                                   torch::optim::AdamOptions(0.01).weight_decay(2 * decay));
+      for (int step = 0; step < 20; ++step) {
+        adam.zero_grad();
+        reference.zero_grad();
+        (ours.pow(4).sum() + ours.sin().sum()).backward();
+        (theirs.pow(4).sum() + theirs.sin().sum()).backward();
+        adam.step(decay);
+        reference.step();
+        EXPECT_TRUE(torch::allclose(ours, theirs, 1e-6, 1e-7)) << step << ", decay " << decay;
+      }
+    }
   }
+}
+
+TEST(AdamTest, DecaysWhatTheLossDoesNotTouch) {
+  torch::Tensor x = torch::ones({2}).requires_grad_(true);
+  torch::Tensor y = torch::ones({2}).requires_grad_(true);
+  Adam adam({x, y}, {.learning_rate = 0.01, .decaying = 1});
+  adam.step();
+  EXPECT_TRUE(torch::equal(x, torch::ones({2})));
+  adam.step(/*decay=*/1);
+  EXPECT_LT(x.max().item<float>(), 1);
+  EXPECT_TRUE(torch::equal(y, torch::ones({2}))) << "not one of those that decay";
 }
 
 TEST(AdamTest, StateCarriesOnToTheBit) {

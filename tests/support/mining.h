@@ -140,7 +140,7 @@ class Learner {
   Mined step(std::int64_t epoch, std::int64_t index) {
     const Candidates candidates = propose(epoch, index);
     Mined mined = look(epoch, index, candidates);
-    optimizer_->step();
+    optimizer_->step(mined.decay);
     model_->observe(batch(index));
     miner_->observe(batch(index), candidates, mined);
     return mined;

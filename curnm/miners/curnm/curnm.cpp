@@ -94,11 +94,12 @@ class CurnmMiner final : public NegativeMiner {
         .random = logits.random.numel() > 0 ? negative_bce(logits.random).mean() : zero,
         .selected = negative_bce(logits.selected).mean(),
         .contrastive = zero,
-        .squared_norm = options_.mu > 0 ? squared_norm(context_.parameters, context_.path) : zero};
+        .squared_norm = options_.mu > 0 ? squared_norm(context_.parameters, context_.path).detach() : zero};
     if (factors_ && options_.lambda > 0) {
       parts.contrastive = contrast(link, part, scored, times, which, mined.measures);
     }
     mined.loss = total_loss(parts, difficulty_.delta, options_.lambda, options_.mu);
+    mined.decay = options_.mu;  // the norm counts in the loss, its gradient is the optimiser's
     mined.losses = {{"positive", parts.positive.item<double>()},
                     {"random", parts.random.item<double>()},
                     {"selected", parts.selected.item<double>()},

@@ -103,7 +103,7 @@ CURNM_KERNEL void adam_values(const AdamStep& step, const float* gradient, std::
   const AdamStep s = step;
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) {
-    const float g = gradient[i];
+    const float g = gradient[i] + s.decay * parameter[i];
     mean[i] = s.beta1 * mean[i] + s.one_minus_beta1 * g;
     square[i] = s.beta2 * square[i] + s.one_minus_beta2 * g * g;
     parameter[i] -= s.rate * mean[i] / (std::sqrt(square[i]) / s.square_correction + s.epsilon);
@@ -151,12 +151,16 @@ CURNM_KERNEL void standardise_part(const float* x, const float* dy, std::int64_t
 
 /// The mean of sum(begin, count) over all parts of n values.
 template <class Sum>
-double mean_of_parts(std::int64_t n, const Sum& sum) {
+double sum_of_parts(std::int64_t n, const Sum& sum) {
   std::array<double, kParts> sums{};
   parallel_parts(n, kParts, [&](int part, std::int64_t begin, std::int64_t end) {
     sums[static_cast<std::size_t>(part)] = sum(begin, end - begin);
   });
-  return std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(n);
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+template <class Sum>
+double mean_of_parts(std::int64_t n, const Sum& sum) {
+  return sum_of_parts(n, sum) / static_cast<double>(n);
 }
 
 const float* row(const float* matrix, std::int64_t i, std::int64_t width) {
@@ -303,6 +307,12 @@ void standardise_backward(const float* x, std::int64_t n, const Moments& of, con
   parallel_for(n, kValues, [&](std::int64_t begin, std::int64_t end) {
     standardise_part(x + begin, dy + begin, end - begin, of, static_cast<float>(mean),
                      static_cast<float>(projection / of.std), dx + begin);
+  });
+}
+
+double sum_of_squares(const float* x, std::int64_t n) {
+  return sum_of_parts(n, [&](std::int64_t begin, std::int64_t count) {
+    return squares_of(x + begin, count, /*mean=*/0);
   });
 }
 

@@ -62,6 +62,8 @@ void gated_backward(const GatedInput& input, const float* gate, const float* dou
                     float* dh, float* dscale);
 
 /// y = (x - mean) / std + 1 over all n values, which do not all equal; returns mean and std.
+double sum_of_squares(const float* x, std::int64_t n);
+
 struct Moments {
   float mean = 0;
   float std = 0;
@@ -73,6 +75,7 @@ void standardise_backward(const float* x, std::int64_t n, const Moments& of, con
 
 /// One Adam step on n values.
 struct AdamStep {
+  float decay = 0;  // times the parameter: added to the gradient
   float rate = 0;  // learning rate, with the correction of the mean
   float beta1 = 0;
   float one_minus_beta1 = 1;  // not to be computed in float
