@@ -31,19 +31,22 @@ struct StepTimes {
   double gflop = 0;
 };
 
-/// Lets a training run to a position of its stream, then measures some steps, then counts the
-/// operations of some more, and stops.
+/// Lets a training get warm, then measures some steps, then counts the operations of some more, and
+/// stops.
 class StepWatch final : public TrainObserver {
  public:
-  StepWatch(const Trainer& trainer, std::int64_t steps) : trainer_(trainer), steps_(steps) {}
-
-  void on_batch(std::int64_t, std::int64_t done, std::int64_t of) override {
-    const std::int64_t start = of / 2;
-    if (start + steps_ + kCounted > of) {
-      fail("an epoch of {} steps has too few for {} after its first half", of, steps_);
+  StepWatch(Trainer& trainer, std::int64_t steps) : trainer_(trainer), steps_(steps) {
+    const std::int64_t all = trainer.batches();
+    start_ = all / 2;
+    if (start_ + steps_ + kCounted > all) {
+      fail("an epoch of {} steps has too few for {} after its first half", all, steps_);
     }
-    if (done == start) before_ = trainer_.current();
-    if (done == start + steps_) {
+    trainer.skip(start_ - kWarm);
+  }
+
+  void on_batch(std::int64_t, std::int64_t done, std::int64_t) override {
+    if (done == start_) before_ = trainer_.current();
+    if (done == start_ + steps_) {
       for (std::size_t stage = 0; stage < kStepStages; ++stage) {
         const double seconds = trainer_.current().stages[stage] - before_.stages[stage];
         times_.stages[stage] = 1e3 * seconds / static_cast<double>(steps_);
@@ -51,7 +54,7 @@ class StepWatch final : public TrainObserver {
       }
       counter_ = std::make_unique<FlopCounter>();
     }
-    if (done == start + steps_ + kCounted) {
+    if (done == start_ + steps_ + kCounted) {
       times_.gflop = 1e-9 * counter_->flops() / kCounted;
       counter_.reset();
       finished_ = true;
@@ -62,10 +65,12 @@ class StepWatch final : public TrainObserver {
   const StepTimes& times() const { return times_; }
 
  private:
+  static constexpr std::int64_t kWarm = 20;
   static constexpr std::int64_t kCounted = 4;
 
   const Trainer& trainer_;
   std::int64_t steps_;
+  std::int64_t start_ = 0;
   EpochRecord before_;
   std::unique_ptr<FlopCounter> counter_;
   StepTimes times_;

@@ -163,11 +163,24 @@ std::vector<std::int64_t> batch_boundaries(std::int64_t events, std::int64_t bat
   return bounds;
 }
 
+std::vector<std::int64_t> Trainer::bounds() const {
+  return batch_boundaries(
+      task_.train().size(), options_.batch,
+      Rng(options_.seed, Stream::kTraining, static_cast<std::uint64_t>(epoch_)));
+}
+
+void Trainer::skip(std::int64_t batches) {
+  const std::vector<std::int64_t> bounds = this->bounds();
+  if (position_ == 0) model_->forget();
+  model_->look_at(task_.train_graph());
+  for (; batches > 0 && position_ + 1 < bounds.size(); --batches, ++position_) {
+    model_->observe(task_.train().batch(bounds[position_], bounds[position_ + 1]));
+  }
+}
+
 /// The paper's loop. Returns false when the observer asked to stop.
 bool Trainer::train_epoch(TrainObserver& observer) {
-  const std::vector<std::int64_t> bounds =
-      batch_boundaries(task_.train().size(), options_.batch,
-                       Rng(options_.seed, Stream::kTraining, static_cast<std::uint64_t>(epoch_)));
+  const std::vector<std::int64_t> bounds = this->bounds();
   model_->look_at(task_.train_graph());
   model_->train();
   miner_->begin_epoch(epoch_);

@@ -132,6 +132,12 @@ class Trainer {
   /// Throws Error when the loss is no longer a number.
   TrainOutcome run(TrainObserver& observer);
 
+  /// Shows the model the events of the next `batches` of this epoch without learning from them: to
+  /// measure what comes later in a long stream.
+  void skip(std::int64_t batches);
+  /// Batches of the epoch that is under way.
+  std::int64_t batches() const { return std::ssize(bounds()) - 1; }
+
   /// The best weights, and the state that belongs to them at the end of training.
   void restore_best();
   /// The best weights, and the latest state that knows nothing at or after t.
@@ -160,6 +166,7 @@ class Trainer {
 
  private:
   nlohmann::ordered_json options_json() const;
+  std::vector<std::int64_t> bounds() const;
   bool train_epoch(TrainObserver& observer);
   void check_finite(const Mined& mined) const;
   double validate();
