@@ -16,7 +16,6 @@ inline constexpr std::array<std::string_view, 2> kPlateaus = {"raise", "hold"};
 inline constexpr std::array<std::string_view, 2> kSelections = {"batch", "row"};
 inline constexpr std::array<std::string_view, 2> kContrasts = {"logsigmoid", "raw"};
 inline constexpr std::array<std::string_view, 2> kContrastGradients = {"all", "gates"};
-inline constexpr std::array<std::string_view, 3> kCorruptions = {"destination", "both", "half"};
 inline constexpr std::array<std::string_view, 2> kCurriculumMetrics = {"validation", "training"};
 
 /// CurNM's hyper-parameters under the paper's symbols, and every place where the paper can be read
@@ -45,7 +44,6 @@ struct CurnmOptions {
   double delta_min = 0.3;
   double delta_max = 1;
   std::string delta_schedule = "decreasing";
-  std::string corrupt = "destination";
   double lambda = 0.3;
   std::string contrast = "logsigmoid";
   std::string contrast_gradient = "all";
@@ -141,11 +139,6 @@ struct CurnmOptions {
                         "falls, or constant",
                 .choices = kTrends},
           delta_schedule);
-    visit(Field{.name = "corrupt",
-                .help = "random negatives replace the destination (paper), both ends, or both ends "
-                        "of every other one",
-                .choices = kCorruptions},
-          corrupt);
     visit(Field{.name = "lambda",
                 .help = "weight of the contrastive loss",
                 .min = 0,

@@ -5,25 +5,29 @@ namespace curnm {
 Mined learn_from_all(const Candidates& candidates, const Embedded& z, const EdgeDecoder& decoder,
                      const torch::Tensor& weights) {
   const LinkFunction link = decoder.function();
-  const torch::Tensor sources = link.source(z.rows(z.src));
-  const torch::Tensor destinations = link.destination(z.z);
-  const torch::Tensor rows = torch::arange(sources.size(0), z.src.options());
+  const std::int64_t positives = z.src.numel();
+  const torch::Tensor rows = torch::arange(positives, z.src.options());
+  // Extra pairs have sources of their own.
+  const torch::Tensor extra = torch::arange(z.extra_src.numel(), z.src.options()) + positives;
   const torch::Tensor logits =
-      link.logits(sources, torch::cat({rows, rows.repeat_interleave(candidates.width)}),
-                  destinations, torch::cat({z.dst, z.candidates}));
-  const torch::Tensor positive = logits.narrow(0, 0, rows.numel());
-  const torch::Tensor negative = logits.narrow(0, rows.numel(), z.candidates.numel());
-  const auto average = [&](const torch::Tensor& of_positives) {
-    return weights.defined() ? (weights * of_positives).sum() : of_positives.mean();
-  };
-  const torch::Tensor positive_loss = average(positive_bce(positive));
-  const torch::Tensor negative_loss =
-      average(negative_bce(negative).view({-1, candidates.width}).mean(1));
+      link.logits(link.source(z.rows(torch::cat({z.src, z.extra_src}))),
+                  torch::cat({rows, rows.repeat_interleave(candidates.width), extra}),
+                  link.destination(z.z), torch::cat({z.dst, z.candidates, z.extra_dst}));
+  const torch::Tensor positive = logits.narrow(0, 0, positives);
+  const torch::Tensor positive_losses = positive_bce(positive);
+  const torch::Tensor negative_losses =
+      negative_bce(logits.narrow(0, positives, logits.numel() - positives));
+  torch::Tensor positive_loss = positive_losses.mean();
+  torch::Tensor negative_loss = negative_losses.mean();
+  if (weights.defined()) {
+    positive_loss = (weights * positive_losses).sum();
+    negative_loss = (weights * negative_losses.view({positives, -1}).mean(1)).sum();
+  }
   return {.loss = positive_loss + negative_loss,
           .losses = {{"positive", positive_loss.item<double>()},
                      {"negative", negative_loss.item<double>()}},
           .positive_logits = positive.detach(),
-          .candidate_logits = negative.detach()};
+          .candidate_logits = logits.narrow(0, positives, z.candidates.numel()).detach()};
 }
 
 }  // namespace curnm

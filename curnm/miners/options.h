@@ -18,6 +18,22 @@ struct PlainOptions {
   }
 };
 
+inline constexpr std::array<std::string_view, 3> kCorruptions = {"destination", "both", "half"};
+
+/// Of miners with random negatives that need not keep the source of a positive.
+struct CorruptionOptions {
+  std::string corrupt = "destination";
+
+  template <class Visitor>
+  void fields(Visitor&& visit) {
+    visit(Field{.name = "corrupt",
+                .help = "random negatives (random, curnm) replace the destination, both ends, or "
+                        "both ends of every other one",
+                .choices = kCorruptions},
+          corrupt);
+  }
+};
+
 inline constexpr std::array<std::string_view, 3> kPacings = {"linear", "geometric", "root"};
 inline constexpr std::array<std::string_view, 2> kEnsTimes = {"last", "first"};
 inline constexpr std::array<std::string_view, 2> kEnsPairings = {"source", "batch"};
@@ -68,6 +84,7 @@ struct TaserOptions {
 /// What all miners are made from; each uses what concerns it.
 struct MinerOptions {
   PlainOptions plain;
+  CorruptionOptions corruption;
   EnsOptions ens;
   TaserOptions taser;
   CurnmOptions curnm;
@@ -75,6 +92,7 @@ struct MinerOptions {
   template <class Visitor>
   void fields(Visitor&& visit) {
     plain.fields(visit);
+    corruption.fields(visit);
     ens.fields(visit);
     taser.fields(visit);
     curnm.fields(visit);

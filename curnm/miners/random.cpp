@@ -1,32 +1,25 @@
 #include "curnm/miners/miners.h"
-#include "curnm/sampling/random_destinations.h"
+#include "curnm/miners/random_pairs.h"
 
 namespace curnm {
 namespace {
 
 /// Destinations drawn uniformly from those of the training events that are no partners of the
-/// source at that time.
+/// source at that time; of another source, if asked to.
 class RandomMiner final : public NegativeMiner {
  public:
   RandomMiner(const MinerOptions& options, const MinerContext& context)
-      : width_(options.plain.negatives), destinations_(context.pairs, context.destinations) {}
+      : width_(options.plain.negatives), pairs_(context, options.corruption.corrupt) {}
 
   Candidates propose(const EventBatch& batch, const Rng& key) override {
-    Candidates candidates{.width = width_};
-    const auto width = static_cast<std::size_t>(width_);
-    candidates.nodes.resize(batch.src.size() * width);
-    DrawScratch scratch;
-    for (std::size_t i = 0; i < batch.src.size(); ++i) {
-      Rng rng = key.split(i);
-      destinations_.draw(batch.src[i], batch.time[i],
-                         std::span(candidates.nodes).subspan(i * width, width), rng, scratch);
-    }
-    return candidates;
+    ExtraPairs pairs = pairs_.draw(batch, batch.size() * width_, key);
+    if (!pairs_.keeps_sources()) return {.extra = std::move(pairs)};
+    return {.width = width_, .nodes = std::move(pairs.dst)};
   }
 
  private:
   std::int64_t width_;
-  RandomDestinations destinations_;
+  RandomPairs pairs_;
 };
 
 }  // namespace

@@ -19,13 +19,14 @@ OptionNames names_of() {
 }
 
 constexpr std::array<MinerEntry, 5> kMiners = {{
-    {"random", "destinations drawn uniformly", make_random, names_of<PlainOptions>},
+    {"random", "destinations drawn uniformly", make_random,
+     names_of<PlainOptions, CorruptionOptions>},
     {"recent", "the partners that the source met last", make_recent, names_of<PlainOptions>},
     {"ens", "more, and more recent, former partners each epoch (Gao et al. 2024)", make_ens,
      names_of<PlainOptions, EnsOptions>},
     {"taser", "random negatives, confident positives more often (Deng et al. 2024)", make_taser,
      names_of<PlainOptions, TaserOptions>},
-    {"curnm", "curriculum negative mining", make_curnm, names_of<CurnmOptions>},
+    {"curnm", "curriculum negative mining", make_curnm, names_of<CurnmOptions, CorruptionOptions>},
 }};
 
 }  // namespace

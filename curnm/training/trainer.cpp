@@ -147,10 +147,10 @@ Trainer::Trainer(const LinkTask& task, const TrainOptions& options,
                        .path = path_of(options)});
   const std::size_t decaying = parameters.size();
   append(*miner_);
-  optimizer_ = std::make_unique<Adam>(std::move(parameters),
-                                      AdamOptions{.learning_rate = options.learning_rate,
-                                                  .decaying = decaying,
-                                                  .path = path_of(options)});
+  optimizer_ = std::make_unique<Adam>(
+      std::move(parameters),
+      AdamOptions{
+          .learning_rate = options.learning_rate, .decaying = decaying, .path = path_of(options)});
 }
 
 std::vector<std::int64_t> batch_boundaries(std::int64_t events, std::int64_t batch, Rng rng) {

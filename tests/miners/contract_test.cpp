@@ -39,12 +39,12 @@ std::vector<Case> cases() {
 
 /// All parts act from the first epoch on: half of the pool is selected, and hard negatives are
 /// kept.
-MinerOptions everything_on() {
+MinerOptions everything_on(std::string_view miner) {
   MinerOptions options;
   options.plain.negatives = 3;
   options.curnm.pi_strategy = "constant";
   options.curnm.pi = 0.5;
-  options.curnm.corrupt = "half";
+  if (miner == "curnm") options.corruption.corrupt = "half";
   options.curnm.alpha_max = 5;  // scores of earlier epochs count
   options.curnm.alpha_epochs = 1;
   return options;
@@ -57,7 +57,7 @@ class MinerContract : public ::testing::TestWithParam<Case> {
   const ScopedThreads single_{1};  // such small steps are slower with more
 
   Learner learner(const MiningNetwork& network, std::uint64_t seed = 0) const {
-    return {network, GetParam().model, GetParam().miner, everything_on(), seed};
+    return {network, GetParam().model, GetParam().miner, everything_on(GetParam().miner), seed};
   }
   /// In the midst of a training: caches and confidences are there.
   Learner trained(const MiningNetwork& network) const {

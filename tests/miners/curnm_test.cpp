@@ -33,12 +33,11 @@ TEST_F(CurnmMinerTest, TheWholeLossMatchesLoops) {
   for (const Path path : {Path::kFast, Path::kPlain}) {
     for (const char* contrast : {"logsigmoid", "raw"}) {
       for (const char* corrupt : {"destination", "both", "half"}) {
-        Scene scene(network_, half_selected([&](CurnmOptions& o) {
-                      o.contrast = contrast;
-                      o.corrupt = corrupt;
-                      o.beta_epochs = 4;
-                    }),
-                    path);
+        const auto change = [&](CurnmOptions& o) {
+          o.contrast = contrast;
+          o.beta_epochs = 4;
+        };
+        Scene scene(network_, half_selected(change, corrupt), path);
         const NaiveCurnm naive(scene, network_, /*beta=*/0.25);
         const auto chosen =
             naive.highest(Scene::kSize * kPool / 2,
@@ -73,7 +72,7 @@ TEST_F(CurnmMinerTest, TheWholeLossOfTheFirstEpochMatchesLoops) {
 
 TEST_F(CurnmMinerTest, GradientsOfBothPathsAgree) {
   for (const char* corrupt : {"destination", "half"}) {
-    const auto options = half_selected([&](CurnmOptions& o) { o.corrupt = corrupt; });
+    const auto options = half_selected([](CurnmOptions&) {}, corrupt);
     Scene fast(network_, options, Path::kFast);
     Scene plain(network_, options, Path::kPlain);
     fast.mine().loss.backward();
@@ -197,33 +196,6 @@ TEST_F(CurnmMinerTest, ProposesAsManyRandomNegativesAsAreSelected) {
     const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
     EXPECT_LE(*most - *least, 1) << "spread evenly over the positives";
   }
-}
-
-/// For each random negative of a batch: does it keep the source of its positive?
-std::vector<bool> keeps_source(const MiningNetwork& network, const char* corrupt) {
-  const auto miner =
-      network.miner("curnm", half_selected([&](CurnmOptions& o) { o.corrupt = corrupt; }));
-  miner->begin_epoch(0);
-  const EventBatch batch = network.batch(0, 100);
-  const Candidates found = miner->propose(batch, Rng(1, Stream::kTest));
-  std::vector<bool> keeps;
-  for (std::size_t x = 0; x < found.extra.rows.size(); ++x) {
-    keeps.push_back(found.extra.src[x] == batch.src[static_cast<std::size_t>(found.extra.rows[x])]);
-  }
-  return keeps;
-}
-
-// Four random negatives per positive, 24 sources to draw from.
-TEST_F(CurnmMinerTest, CorruptSaysWhichEndsAreReplaced) {
-  const std::vector<bool> destination = keeps_source(network_, "destination");
-  const std::vector<bool> half = keeps_source(network_, "half");
-  const std::vector<bool> both = keeps_source(network_, "both");
-  ASSERT_EQ(half.size(), 400u);
-  EXPECT_EQ(std::count(destination.begin(), destination.end(), true), 400);
-  for (std::size_t x = 0; x < half.size(); x += 2) EXPECT_TRUE(half[x]);
-  EXPECT_NEAR(static_cast<double>(std::count(half.begin(), half.end(), true)), 200 + 200.0 / 24,
-              12);
-  EXPECT_NEAR(static_cast<double>(std::count(both.begin(), both.end(), true)), 400.0 / 24, 16);
 }
 
 torch::Tensor gradient_of_embeddings(const MiningNetwork& network, double lambda,

@@ -17,7 +17,7 @@ using testing::random_log;
 TEST(BatchRootsTest, EveryQuestionIsAskedOnceAndFoundAgain) {
   const MiningNetwork network(random_log(9, {.nodes = 14, .events = 120, .distinct_times = 20}));
   const auto miner =
-      network.miner("curnm", half_selected([](CurnmOptions& o) { o.corrupt = "both"; }));
+      network.miner("curnm", half_selected([](CurnmOptions&) {}, /*corrupt=*/"both"));
   miner->begin_epoch(0);
   const EventBatch batch = network.batch(40, 80);
   const Candidates candidates = miner->propose(batch, Rng(1, Stream::kTest));

@@ -205,8 +205,8 @@ TEST(FusedTest, SquaredSum) {
   const torch::Tensor x = numbers(1, {300, 40});
   const torch::Tensor y = numbers(2, {5}).to(torch::kFloat64);
   for (const torch::Tensor& part : {x, x.t(), x.narrow(1, 3, 7)}) {
-    EXPECT_TRUE(close(squared_sum({part, y}),
-                      part.square().sum() + y.square().sum().to(torch::kFloat32)));
+    EXPECT_TRUE(
+        close(squared_sum({part, y}), part.square().sum() + y.square().sum().to(torch::kFloat32)));
   }
 }
 

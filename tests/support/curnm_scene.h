@@ -21,8 +21,9 @@ inline constexpr std::int64_t kPool = 8;  // M
 
 /// Options as the test changes them; half of the pool is selected and the cache is on.
 template <class Change>
-MinerOptions half_selected(const Change& change) {
+MinerOptions half_selected(const Change& change, const char* corrupt = "destination") {
   MinerOptions options;
+  options.corruption.corrupt = corrupt;
   options.curnm.pi_strategy = "constant";
   options.curnm.pi = 0.5;
   change(options.curnm);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
 
 #include "curnm/base/error.h"
 #include "curnm/base/parallel.h"
@@ -13,6 +12,7 @@
 #include "curnm/miners/curnm/telemetry.h"
 #include "curnm/miners/losses.h"
 #include "curnm/miners/miners.h"
+#include "curnm/miners/random_pairs.h"
 #include "curnm/nn/tensors.h"
 
 namespace curnm {
@@ -34,7 +34,7 @@ class CurnmMiner final : public NegativeMiner {
         curriculum_(options_),
         pool_(context.partners, context.graph, context.destinations, options_.pool,
               options_.gamma_hist),
-        destinations_(context.pairs, context.destinations),
+        random_(context, options.corruption.corrupt),
         first_time_(context.events->time.front()),
         period_(std::max(context.events->time.back() - first_time_, 0.0)) {
     if (options_.ablate != "cache") {
@@ -48,10 +48,6 @@ class CurnmMiner final : public NegativeMiner {
                          .shortest_time = period_ > 0 ? median_step(*context.events) / period_ : 1,
                          .temporal = options_.ablate != "temporal",
                          .path = context.path}));
-    }
-    if (options_.corrupt != "destination") {
-      const std::set<NodeId> sources(context.events->src.begin(), context.events->src.end());
-      sources_.assign(sources.begin(), sources.end());
     }
   }
 
@@ -67,7 +63,7 @@ class CurnmMiner final : public NegativeMiner {
       const std::int64_t count = options_.select == "batch"
                                      ? count_of(batch.size() * options_.pool)
                                      : batch.size() * count_of(options_.pool);
-      candidates.extra = random_pairs(batch, count, key.split(1));
+      candidates.extra = random_.draw(batch, count, key.split(1));
     }
     return candidates;
   }
@@ -89,12 +85,13 @@ class CurnmMiner final : public NegativeMiner {
     const Scored scored(link, part, torch::div(which, candidates.width, "floor"));
     const Logits logits = learn(candidates, link, part, scored);
     const torch::Tensor zero = torch::zeros({}, z.z.options());
-    LossParts parts{
-        .positive = positive_bce(logits.positive).mean(),
-        .random = logits.random.numel() > 0 ? negative_bce(logits.random).mean() : zero,
-        .selected = negative_bce(logits.selected).mean(),
-        .contrastive = zero,
-        .squared_norm = options_.mu > 0 ? squared_norm(context_.parameters, context_.path).detach() : zero};
+    LossParts parts{.positive = positive_bce(logits.positive).mean(),
+                    .random = logits.random.numel() > 0 ? negative_bce(logits.random).mean() : zero,
+                    .selected = negative_bce(logits.selected).mean(),
+                    .contrastive = zero,
+                    .squared_norm = options_.mu > 0
+                                        ? squared_norm(context_.parameters, context_.path).detach()
+                                        : zero};
     if (factors_ && options_.lambda > 0) {
       parts.contrastive = contrast(link, part, scored, times, which, mined.measures);
     }
@@ -259,35 +256,13 @@ class CurnmMiner final : public NegativeMiner {
     return t == kNever || period_ == 0 ? 0 : (t - first_time_) / period_;
   }
 
-  /// N_b random negatives, spread evenly over the positives.
-  ExtraPairs random_pairs(const EventBatch& batch, std::int64_t count, const Rng& key) const {
-    ExtraPairs pairs;
-    DrawScratch scratch;
-    std::vector<NodeId> drawn;
-    for (std::int64_t i = 0; i < batch.size(); ++i) {
-      const std::int64_t share = count / batch.size() + (i < count % batch.size() ? 1 : 0);
-      const auto row = static_cast<std::size_t>(i);
-      Rng rng = key.split(row);
-      drawn.resize(static_cast<std::size_t>(share));
-      destinations_.draw(batch.src[row], batch.time[row], drawn, rng, scratch);
-      for (std::size_t j = 0; j < drawn.size(); ++j) {
-        const bool keeps_source =
-            options_.corrupt == "destination" || (options_.corrupt == "half" && j % 2 == 0);
-        pairs.rows.push_back(i);
-        pairs.src.push_back(keeps_source ? batch.src[row] : sources_[rng.below(sources_.size())]);
-        pairs.dst.push_back(drawn[j]);
-      }
-    }
-    return pairs;
-  }
-
   /// The logits that the loss is made of, in one pass.
   Logits learn(const Candidates& candidates, const LinkFunction& link, const Embedded& z,
                const Scored& scored) const {
     const torch::Tensor rows = torch::arange(z.src.numel(), z.src.options());
     torch::Tensor sources = scored.sources;
     torch::Tensor extra = to_tensor(candidates.extra.rows, z.z.device());
-    if (options_.corrupt != "destination" && extra.numel() > 0) {
+    if (!random_.keeps_sources() && extra.numel() > 0) {
       sources = torch::cat({sources, link.source(z.rows(z.extra_src))});
       extra = torch::arange(extra.numel(), rows.options()) + rows.numel();
     }
@@ -378,8 +353,7 @@ class CurnmMiner final : public NegativeMiner {
   MinerContext context_;
   Curriculum curriculum_;
   NegativePool pool_;
-  RandomDestinations destinations_;
-  std::vector<NodeId> sources_;       // of the training events; empty unless they are drawn
+  RandomPairs random_;
   std::unique_ptr<HardCache> cache_;  // null without hard negatives
   std::shared_ptr<Factors> factors_;  // null without disentanglement
   Timestamp first_time_;

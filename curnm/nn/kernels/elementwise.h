@@ -76,7 +76,7 @@ void standardise_backward(const float* x, std::int64_t n, const Moments& of, con
 /// One Adam step on n values.
 struct AdamStep {
   float decay = 0;  // times the parameter: added to the gradient
-  float rate = 0;  // learning rate, with the correction of the mean
+  float rate = 0;   // learning rate, with the correction of the mean
   float beta1 = 0;
   float one_minus_beta1 = 1;  // not to be computed in float
   float beta2 = 0;

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstdint>
 
-// Vector code without intrinsics: loops that the compiler vectorises (`#pragma omp simd`) and vectors
-// of its own, compiled once per instruction set and chosen when the program starts. So one binary runs on any
-// x86-64-v2 machine, and uses AVX2 or AVX-512 where they are. Results are a function of the input
-// and the instruction set alone.
+// Vector code without intrinsics: loops that the compiler vectorises (`#pragma omp simd`) and
+// vectors of its own, compiled once per instruction set and chosen when the program starts. So one
+// binary runs on any x86-64-v2 machine, and uses AVX2 or AVX-512 where they are. Results are a
+// function of the input and the instruction set alone.
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define CURNM_KERNEL __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))

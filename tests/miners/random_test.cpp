@@ -1,0 +1,90 @@
+#include <gtest/gtest.h>
+
+#include "curnm/miners/random_pairs.h"
+#include "support/mining.h"
+#include "support/random_log.h"
+
+namespace curnm {
+namespace {
+
+using testing::MiningNetwork;
+using testing::random_log;
+
+class RandomPairsTest : public ::testing::Test {
+ protected:
+  // Dense: a pair that is drawn carelessly is an event every few times.
+  const MiningNetwork network_{random_log(3, {.nodes = 12, .events = 600, .distinct_times = 10})};
+
+  ExtraPairs draw(const char* corrupt, const EventBatch& batch, std::int64_t count) const {
+    return RandomPairs(network_.context(), corrupt).draw(batch, count, Rng(1, Stream::kTest));
+  }
+
+  /// For each pair: does it keep the source of its positive?
+  std::vector<bool> keeps_source(const char* corrupt, std::int64_t count) const {
+    const EventBatch batch = network_.batch(0, 100);
+    const ExtraPairs pairs = draw(corrupt, batch, count);
+    EXPECT_EQ(pairs.size(), count);
+    std::vector<bool> keeps;
+    for (std::size_t x = 0; x < pairs.rows.size(); ++x) {
+      keeps.push_back(pairs.src[x] == batch.src[static_cast<std::size_t>(pairs.rows[x])]);
+    }
+    return keeps;
+  }
+};
+
+// One of twelve sources is the positive's own by chance.
+TEST_F(RandomPairsTest, CorruptSaysWhichEndsAreReplaced) {
+  for (const std::int64_t count : {400, 100, 60}) {
+    const auto all = static_cast<double>(count);
+    const auto kept = [&](const char* corrupt) {
+      const std::vector<bool> keeps = keeps_source(corrupt, count);
+      return static_cast<double>(std::count(keeps.begin(), keeps.end(), true));
+    };
+    EXPECT_EQ(kept("destination"), all);
+    EXPECT_NEAR(kept("half"), all / 2 + all / 24, 0.06 * all) << count;
+    EXPECT_NEAR(kept("both"), all / 12, 0.09 * all) << count;
+  }
+}
+
+TEST_F(RandomPairsTest, PairsAreNoEventsAtTheirTime) {
+  const EventBatch batch = network_.batch(200, 300);
+  for (const char* corrupt : {"destination", "half", "both"}) {
+    const ExtraPairs pairs = draw(corrupt, batch, 800);
+    std::vector<std::int64_t> counts(100);
+    for (std::size_t x = 0; x < pairs.rows.size(); ++x) {
+      const auto row = static_cast<std::size_t>(pairs.rows[x]);
+      ++counts[row];
+      EXPECT_FALSE(network_.pairs.occurs_at(pairs.src[x], pairs.dst[x], batch.time[row]))
+          << corrupt;
+    }
+    EXPECT_EQ(counts, std::vector<std::int64_t>(100, 8)) << "spread evenly over the positives";
+  }
+}
+
+// The mean over positives, and over negatives with their own sources.
+TEST_F(RandomPairsTest, TheRandomMinerLearnsFromPairsOfOtherSources) {
+  MinerOptions options;
+  options.corruption.corrupt = "both";
+  options.plain.negatives = 2;
+  const auto miner = network_.miner("random", options);
+  const EventBatch batch = network_.batch(0, 30);
+  const Candidates found = miner->propose(batch, Rng(1, Stream::kTest));
+  ASSERT_EQ(found.extra.size(), 60);
+  const BatchRoots roots(batch, found);
+  const Embedded z(torch::arange(roots.roots().size() * testing::kMiningWidth, torch::kFloat32)
+                       .sin()
+                       .view({-1, testing::kMiningWidth}),
+                   roots);
+  EdgeDecoder decoder(testing::kMiningWidth);
+  const Mined mined = miner->mine(batch, found, z, decoder);
+  double loss = 0;
+  for (std::int64_t x = 0; x < 60; ++x) {
+    const torch::Tensor source = z.z[z.extra_src[x].item<std::int64_t>()].unsqueeze(0);
+    const torch::Tensor destination = z.z[z.extra_dst[x].item<std::int64_t>()].unsqueeze(0);
+    loss += std::log1p(std::exp(decoder.forward(source, destination).item<double>())) / 60;
+  }
+  EXPECT_NEAR(mined.losses.at("negative"), loss, 1e-5);
+}
+
+}  // namespace
+}  // namespace curnm
