@@ -15,7 +15,7 @@ void add_miner_flags(CLI::App& command, MinerOptions& options) {
   command.add_option_function<std::string>(
       "--preset",
       [&options](const std::string& name) {
-        options.curnm = find_entry("preset", curnm_presets(), name).options;
+        options = find_entry("preset", curnm_presets(), name).options;
       },
       "what the options of curnm start from" + presets);
   add_fields(command, options);

@@ -22,14 +22,4 @@ CurnmOptions resolved(CurnmOptions options, std::int64_t epochs) {
   return options;
 }
 
-std::span<const CurnmPreset> curnm_presets() {
-  static const std::array<CurnmPreset, 2> presets = {{
-      {"paper", "as published: best on TRANS, where negatives change their source too", {}},
-      {"ranking",
-       "for ranking destinations of a given source",
-       {.select = "row", .contrast_gradient = "gates"}},
-  }};
-  return presets;
-}
-
 }  // namespace curnm

@@ -167,12 +167,4 @@ struct CurnmOptions {
 /// UsageError for values that are impossible together.
 CurnmOptions resolved(CurnmOptions options, std::int64_t epochs);
 
-struct CurnmPreset {
-  std::string_view name;
-  std::string_view summary;
-  CurnmOptions options;
-};
-/// The first is the default.
-std::span<const CurnmPreset> curnm_presets();
-
 }  // namespace curnm

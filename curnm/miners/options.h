@@ -18,17 +18,19 @@ struct PlainOptions {
   }
 };
 
-inline constexpr std::array<std::string_view, 3> kCorruptions = {"destination", "both", "half"};
+inline constexpr std::array<std::string_view, 4> kCorruptions = {"auto", "destination", "both",
+                                                                 "half"};
 
 /// Of miners with random negatives that need not keep the source of a positive.
 struct CorruptionOptions {
-  std::string corrupt = "destination";
+  std::string corrupt = "auto";
 
   template <class Visitor>
   void fields(Visitor&& visit) {
     visit(Field{.name = "corrupt",
                 .help = "random negatives (random, curnm) replace the destination, both ends, or "
-                        "both ends of every other one",
+                        "both ends of every other one (auto: half for curnm, destination for "
+                        "random)",
                 .choices = kCorruptions},
           corrupt);
   }
@@ -98,5 +100,13 @@ struct MinerOptions {
     curnm.fields(visit);
   }
 };
+
+struct CurnmPreset {
+  std::string_view name;
+  std::string_view summary;
+  MinerOptions options;
+};
+/// The first is the default.
+std::span<const CurnmPreset> curnm_presets();
 
 }  // namespace curnm

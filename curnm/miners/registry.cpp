@@ -37,7 +37,23 @@ MinerOptions resolved(std::string_view name, MinerOptions options, std::int64_t 
   find_entry("miner", miners(), name);
   check_ranges(options);
   options.curnm = resolved(options.curnm, epochs);
+  if (options.corruption.corrupt == "auto") {
+    options.corruption.corrupt = name == "curnm" ? "half" : "destination";
+  }
   return options;
+}
+
+std::span<const CurnmPreset> curnm_presets() {
+  static const std::array<CurnmPreset, 2> presets = {{
+      {"paper",
+       "the paper's curriculum: best on TRANS, where negatives change their source too",
+       {}},
+      {"ranking",
+       "for ranking destinations of a given source",
+       {.corruption = {.corrupt = "destination"},
+        .curnm = {.select = "row", .contrast_gradient = "gates"}}},
+  }};
+  return presets;
 }
 
 std::shared_ptr<NegativeMiner> make_miner(std::string_view name, const MinerOptions& options,

@@ -21,7 +21,7 @@ class TaserMiner final : public NegativeMiner {
   TaserMiner(const MinerOptions& options, const MinerContext& context)
       : noise_(options.taser.taser_noise),
         seed_(context.seed),
-        negatives_(make_random({.plain = options.plain}, context)),
+        negatives_(make_random({.plain = options.plain, .corruption = {"destination"}}, context)),
         confidence_(static_cast<std::size_t>(context.events->size()), 0),
         times_drawn_(confidence_.size(), 1) {}
 

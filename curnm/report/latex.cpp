@@ -101,6 +101,7 @@ std::string latex_report(const ResultSet& results, const ReportOptions& options)
     out += "\n% " + escape(experiment.title) + "\n";
     for (const std::string& note : notes_of(experiment)) out += "% " + escape(note) + "\n";
     for (const Sheet& sheet : sheets_of(experiment)) add_sheet(out, sheet);
+    out += "\\clearpage  % LaTeX keeps only so many tables waiting\n";
   }
   return out;
 }

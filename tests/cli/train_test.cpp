@@ -196,6 +196,7 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train net --miner curnm --alpha-epochs -1 --out r", 2, "E' must be between");
   expect("train net --miner curnm --ablate all --out r", 2, "disentangle");
   expect("train net --preset ranking --out r", 2, "--preset has no effect on random");
+  expect("train net --miner ens --corrupt half --out r", 2, "--corrupt has no effect on ens");
   expect("train net --miner curnm --preset rankin --out r", 2, "did you mean 'ranking'?");
   expect("bench step --data net --steps 5000", 1, "too few for 5000");
   expect("bench step --data net --compare fast", 2, "only 'plain'");

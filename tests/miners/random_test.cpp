@@ -61,6 +61,12 @@ TEST_F(RandomPairsTest, PairsAreNoEventsAtTheirTime) {
   }
 }
 
+TEST_F(RandomPairsTest, LeftOpenTheMinerDecides) {
+  EXPECT_EQ(resolved("curnm", {}, /*epochs=*/10).corruption.corrupt, "half");
+  EXPECT_EQ(resolved("random", {}, /*epochs=*/10).corruption.corrupt, "destination");
+  EXPECT_EQ(resolved("curnm", {.corruption = {"both"}}, /*epochs=*/10).corruption.corrupt, "both");
+}
+
 // The mean over positives, and over negatives with their own sources.
 TEST_F(RandomPairsTest, TheRandomMinerLearnsFromPairsOfOtherSources) {
   MinerOptions options;
