@@ -33,7 +33,7 @@ struct CurnmOptions {
   double pi = 0;
   double pi_min = 0.1;
   double shrink = 0.05;
-  std::string plateau = "raise";
+  std::string plateau = "hold";
   std::string curriculum_metric = "validation";
   // What is selected
   std::string select = "batch";
@@ -100,7 +100,7 @@ struct CurnmOptions {
         Field{.name = "shrink", .help = "step of pi", .min = 0, .max = 1, .symbol = "gamma_shrink"},
         shrink);
     visit(Field{.name = "plateau",
-                .help = "pi without progress: raise (paper) or hold",
+                .help = "pi without progress: hold, or raise as the equation of the paper has it",
                 .choices = kPlateaus},
           plateau);
     visit(Field{.name = "curriculum-metric",

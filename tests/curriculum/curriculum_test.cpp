@@ -23,6 +23,7 @@ CurnmOptions exact_steps() {
   options.pi = 0.75;
   options.pi_min = 0.25;
   options.shrink = 0.125;
+  options.plateau = "raise";
   return options;
 }
 

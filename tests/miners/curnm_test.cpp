@@ -374,10 +374,10 @@ TEST_F(CurnmMinerTest, PiFollowsTheValidation) {
   options.curnm.pi = 0.75;
   options.curnm.shrink = 0.125;
   EXPECT_EQ(course_of_pi(network_, options, {0.5, 0.6, 0.5, 0.7}),
-            (Vector{0.875, 0.75, 0.875, 0.75}));
-  options.curnm.plateau = "hold";
-  EXPECT_EQ(course_of_pi(network_, options, {0.5, 0.6, 0.5, 0.7}),
             (Vector{0.75, 0.625, 0.625, 0.5}));
+  options.curnm.plateau = "raise";
+  EXPECT_EQ(course_of_pi(network_, options, {0.5, 0.6, 0.5, 0.7}),
+            (Vector{0.875, 0.75, 0.875, 0.75}));
   options.curnm.ablate = "pi";
   EXPECT_EQ(course_of_pi(network_, options, {0.5, 0.6, 0.5, 0.7}), Vector(4, 0.75));
 }
