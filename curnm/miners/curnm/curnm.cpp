@@ -24,8 +24,9 @@ namespace {
 ///
 /// Differs from the released program in: H_{u,t} is exact; candidate j of positive i is gated with
 /// positive i's factors; the hard cache belongs to the positive event, not to its source; ranking
-/// uses logits, since probabilities saturate. docs/decisions.md has the reasons,
-/// docs/equations.md the place of each equation.
+/// uses logits, since probabilities saturate; half of the random negatives have another source; pi
+/// stays where it is without progress. docs/decisions.md has the reasons, docs/equations.md the
+/// place of each equation.
 class CurnmMiner final : public NegativeMiner {
  public:
   CurnmMiner(const MinerOptions& options, const MinerContext& context)
