@@ -44,10 +44,11 @@ MinerOptions resolved(std::string_view name, MinerOptions options, std::int64_t 
 }
 
 std::span<const CurnmPreset> curnm_presets() {
-  static const std::array<CurnmPreset, 2> presets = {{
-      {"paper",
-       "the paper's curriculum: best on TRANS, where negatives change their source too",
-       {}},
+  static const std::array<CurnmPreset, 3> presets = {{
+      {"paper", "the paper's method in the readings that measured best (docs/decisions.md)", {}},
+      {"published",
+       "as printed: without progress pi rises, and random negatives keep their source",
+       {.corruption = {.corrupt = "destination"}, .curnm = {.plateau = "raise"}}},
       {"ranking",
        "for ranking destinations of a given source",
        {.corruption = {.corrupt = "destination"},

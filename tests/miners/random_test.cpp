@@ -61,7 +61,12 @@ TEST_F(RandomPairsTest, PairsAreNoEventsAtTheirTime) {
   }
 }
 
-TEST_F(RandomPairsTest, LeftOpenTheMinerDecides) {
+TEST_F(RandomPairsTest, LeftOpenTheMinerOrThePresetDecides) {
+  for (const CurnmPreset& preset : curnm_presets()) {
+    const MinerOptions options = resolved("curnm", preset.options, /*epochs=*/10);
+    EXPECT_EQ(options.corruption.corrupt, preset.name == "paper" ? "half" : "destination");
+    EXPECT_EQ(options.curnm.plateau, preset.name == "published" ? "raise" : "hold");
+  }
   EXPECT_EQ(resolved("curnm", {}, /*epochs=*/10).corruption.corrupt, "half");
   EXPECT_EQ(resolved("random", {}, /*epochs=*/10).corruption.corrupt, "destination");
   EXPECT_EQ(resolved("curnm", {.corruption = {"both"}}, /*epochs=*/10).corruption.corrupt, "both");

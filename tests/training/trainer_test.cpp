@@ -211,6 +211,46 @@ TEST(TrainerTest, StopsEarlyAndKeepsTheBest) {
   EXPECT_EQ(trainer.records().size(), 3U);
 }
 
+// mu |Theta|² is no part of the graph: the optimiser must be told of it.
+TEST(TrainerTest, TheNormOfTheParametersIsHeldDown) {
+  const LinkTask task(small_network());
+  const auto norm = [&](double mu) {
+    MinerOptions miner;
+    miner.curnm.mu = mu;
+    TrainOptions options = quick("jodie", /*epochs=*/1);
+    options.miner = "curnm";
+    Trainer trainer(task, options, kSmall, miner);
+    TrainObserver nobody;
+    trainer.run(nobody);
+    double sum = 0;
+    for (const torch::Tensor& parameter : trainer.model().parameters()) {
+      sum += parameter.square().sum().item<double>();
+    }
+    return sum;
+  };
+  EXPECT_LT(norm(1), 0.95 * norm(0));
+}
+
+TEST(TrainerTest, SkippedBatchesAreSeenAndNotLearnedFrom) {
+  const LinkTask task(small_network());
+  Trainer trainer(task, quick("tgn"), kSmall);
+  const std::vector<torch::Tensor> before = trainer.model().state();
+  std::vector<torch::Tensor> parameters;
+  for (const torch::Tensor& p : trainer.model().parameters()) parameters.push_back(p.clone());
+  trainer.skip(trainer.batches() - 2);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    EXPECT_TRUE(torch::equal(parameters[i], trainer.model().parameters()[i]));
+  }
+  bool changed = false;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    changed = changed || !torch::equal(before[i], trainer.model().state()[i]);
+  }
+  EXPECT_TRUE(changed) << "memory";
+  StopAfter stop(2);
+  EXPECT_EQ(trainer.run(stop), TrainOutcome::kInterrupted);
+  EXPECT_EQ(trainer.records().size(), 1U) << "two batches were left of the first epoch";
+}
+
 TEST(TrainerTest, ALossThatIsNoNumberStopsTheRunWithAdvice) {
   Dataset network = small_network();
   std::vector<float> features(static_cast<std::size_t>(network.events.size()), 1);
