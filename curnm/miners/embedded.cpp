@@ -42,24 +42,30 @@ BatchRoots::BatchRoots(const EventBatch& batch, const Candidates& candidates) {
   std::size_t x = 0;
   for (std::size_t i = 0; i < batch.src.size(); ++i) {
     const Timestamp t = batch.time[i];
-    src_.push_back(numbering.row(batch.src[i], t));
+    source_.push_back(numbering.row(batch.src[i], t));
     dst_.push_back(numbering.row(batch.dst[i], t));
     for (std::size_t j = 0; j < width; ++j) {
       candidates_.push_back(numbering.row(candidates.nodes[i * width + j], t));
     }
     for (; x < extra.rows.size() && extra.rows[x] == static_cast<std::int64_t>(i); ++x) {
-      extra_src_.push_back(numbering.row(extra.src[x], t));
+      extra_source_.push_back(numbering.row(extra.src[x], t));
       extra_dst_.push_back(numbering.row(extra.dst[x], t));
     }
   }
+  DistinctRows sources(roots().size());
+  for (auto* rows : {&source_, &extra_source_}) {
+    for (std::int64_t& row : *rows) row = sources.row(row);
+  }
+  sources_.assign(sources.keys().begin(), sources.keys().end());
 }
 
 Embedded::Embedded(torch::Tensor embeddings, const BatchRoots& roots, Path how)
     : z(std::move(embeddings)),
-      src(to_tensor(roots.src_, z.device())),
+      sources(to_tensor(roots.sources_, z.device())),
+      source(to_tensor(roots.source_, z.device())),
+      extra_source(to_tensor(roots.extra_source_, z.device())),
       dst(to_tensor(roots.dst_, z.device())),
       candidates(to_tensor(roots.candidates_, z.device())),
-      extra_src(to_tensor(roots.extra_src_, z.device())),
       extra_dst(to_tensor(roots.extra_dst_, z.device())),
       path(how) {}
 
@@ -74,10 +80,9 @@ Embedded Embedded::restricted(const std::vector<std::int64_t>& chosen) const {
     rows = to_tensor(fresh, z.device());
   };
   part.candidates = candidates.index_select(0, to_tensor(chosen, z.device()));
-  renumber(part.src);
+  renumber(part.sources);
   renumber(part.dst);
   renumber(part.candidates);
-  renumber(part.extra_src);
   renumber(part.extra_dst);
   part.z = select_rows(z, to_tensor(needed.keys(), z.device()), path);
   return part;

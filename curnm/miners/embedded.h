@@ -22,13 +22,15 @@ class BatchRoots {
 
  private:
   friend class Embedded;
-  std::vector<NodeId> nodes_;             // [R], distinct with their times
-  std::vector<Timestamp> times_;          // [R]
-  std::vector<std::int64_t> src_;         // [B], rows
-  std::vector<std::int64_t> dst_;         // [B]
-  std::vector<std::int64_t> candidates_;  // [B·M]
-  std::vector<std::int64_t> extra_src_;   // [X]
-  std::vector<std::int64_t> extra_dst_;   // [X]
+  std::vector<NodeId> nodes_;     // [R], distinct with their times
+  std::vector<Timestamp> times_;  // [R]
+  // As in Embedded.
+  std::vector<std::int64_t> sources_;
+  std::vector<std::int64_t> source_;
+  std::vector<std::int64_t> extra_source_;
+  std::vector<std::int64_t> dst_;
+  std::vector<std::int64_t> candidates_;
+  std::vector<std::int64_t> extra_dst_;
 };
 
 /// The embeddings of a batch, each once, and which of them are for what.
@@ -42,12 +44,13 @@ struct Embedded {
   /// The same without gradients.
   Embedded detached() const;
 
-  torch::Tensor z;           // [R,D]
-  torch::Tensor src;         // [B], rows of z
-  torch::Tensor dst;         // [B]
-  torch::Tensor candidates;  // [B·M]: candidate j of positive i at i·M + j
-  torch::Tensor extra_src;   // [X]
-  torch::Tensor extra_dst;   // [X]
+  torch::Tensor z;             // [R,D]
+  torch::Tensor sources;       // [S], rows of z: the sources of all links, each once
+  torch::Tensor source;        // [B], of `sources`: that of each positive
+  torch::Tensor extra_source;  // [X], of `sources`
+  torch::Tensor dst;           // [B], rows of z
+  torch::Tensor candidates;    // [B·M], rows of z: candidate j of positive i at i·M + j
+  torch::Tensor extra_dst;     // [X], rows of z
 
   Path path;
 

@@ -5,14 +5,12 @@ namespace curnm {
 Mined learn_from_all(const Candidates& candidates, const Embedded& z, const EdgeDecoder& decoder,
                      const torch::Tensor& weights) {
   const LinkFunction link = decoder.function();
-  const std::int64_t positives = z.src.numel();
-  const torch::Tensor rows = torch::arange(positives, z.src.options());
-  // Extra pairs have sources of their own.
-  const torch::Tensor extra = torch::arange(z.extra_src.numel(), z.src.options()) + positives;
+  const std::int64_t positives = z.source.numel();
+  const torch::Tensor source_of =
+      torch::cat({z.source, z.source.repeat_interleave(candidates.width), z.extra_source});
   const torch::Tensor logits =
-      link.logits(link.source(z.rows(torch::cat({z.src, z.extra_src}))),
-                  torch::cat({rows, rows.repeat_interleave(candidates.width), extra}),
-                  link.destination(z.z), torch::cat({z.dst, z.candidates, z.extra_dst}));
+      link.logits(link.source(z.rows(z.sources)), source_of, link.destination(z.z),
+                  torch::cat({z.dst, z.candidates, z.extra_dst}));
   const torch::Tensor positive = logits.narrow(0, 0, positives);
   const torch::Tensor positive_losses = positive_bce(positive);
   const torch::Tensor negative_losses =

@@ -34,9 +34,8 @@ ExtraPairs RandomPairs::draw(const EventBatch& batch, std::int64_t count, const 
                                   : corrupt_ == "half" ? (first + share) / 2 - first / 2
                                                        : share;
     add(batch.src[row], share - replaced);
-    for (std::int64_t j = 0; j < replaced; ++j) {
-      add(sources_[rng.below(sources_.size())], 1);
-    }
+    // One other source for all of them: each further one would be one more embedding.
+    if (replaced > 0) add(sources_[rng.below(sources_.size())], replaced);
   }
   return pairs;
 }

@@ -10,8 +10,8 @@ namespace curnm {
 /// Random negatives at the times of a batch, spread evenly over its positives.
 class RandomPairs {
  public:
-  /// `corrupt`: "destination" keeps the source of the positive, "both" draws one from those of the
-  /// training events, "half" does so for every other negative.
+  /// `corrupt`: "destination" keeps the source of a positive for its negatives, "both" draws one
+  /// for them from the sources of the training events, "half" does so for every other negative.
   /// REQUIRES: what the context points to outlives this object.
   RandomPairs(const MinerContext& context, std::string corrupt);
 

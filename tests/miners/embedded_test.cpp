@@ -35,17 +35,18 @@ TEST(BatchRootsTest, EveryQuestionIsAskedOnceAndFoundAgain) {
     EXPECT_EQ(roots.times[r], t);
   };
   for (std::size_t i = 0; i < batch.src.size(); ++i) {
-    expect_row(z.src, i, batch.src[i], batch.time[i]);
+    expect_row(z.sources.index_select(0, z.source), i, batch.src[i], batch.time[i]);
     expect_row(z.dst, i, batch.dst[i], batch.time[i]);
     for (std::size_t j = 0; j < kPool; ++j) {
       const std::size_t slot = i * kPool + j;
       expect_row(z.candidates, slot, candidates.nodes[slot], batch.time[i]);
     }
   }
+  EXPECT_EQ(std::get<0>(torch::_unique(z.sources)).numel(), z.sources.numel()) << "mapped twice";
   ASSERT_GT(candidates.extra.size(), 0);
   for (std::size_t x = 0; x < candidates.extra.rows.size(); ++x) {
     const Timestamp t = batch.time[static_cast<std::size_t>(candidates.extra.rows[x])];
-    expect_row(z.extra_src, x, candidates.extra.src[x], t);
+    expect_row(z.sources.index_select(0, z.extra_source), x, candidates.extra.src[x], t);
     expect_row(z.extra_dst, x, candidates.extra.dst[x], t);
   }
 }

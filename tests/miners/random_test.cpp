@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "curnm/miners/random_pairs.h"
 #include "support/mining.h"
 #include "support/random_log.h"
@@ -61,6 +63,22 @@ TEST_F(RandomPairsTest, PairsAreNoEventsAtTheirTime) {
   }
 }
 
+TEST_F(RandomPairsTest, APositiveHasOneOtherSourceAtMost) {
+  const EventBatch batch = network_.batch(200, 300);
+  for (const char* corrupt : {"half", "both"}) {
+    const ExtraPairs pairs = draw(corrupt, batch, 800);
+    std::vector<std::set<NodeId>> others(100);
+    std::set<NodeId> all;
+    for (std::size_t x = 0; x < pairs.rows.size(); ++x) {
+      const auto row = static_cast<std::size_t>(pairs.rows[x]);
+      if (pairs.src[x] != batch.src[row]) others[row].insert(pairs.src[x]);
+      all.insert(pairs.src[x]);
+    }
+    for (const std::set<NodeId>& sources : others) EXPECT_LE(sources.size(), 1) << corrupt;
+    EXPECT_GT(all.size(), 8) << "over the batch they vary";
+  }
+}
+
 TEST_F(RandomPairsTest, LeftOpenTheMinerOrThePresetDecides) {
   for (const CurnmPreset& preset : curnm_presets()) {
     const MinerOptions options = resolved("curnm", preset.options, /*epochs=*/10);
@@ -90,7 +108,7 @@ TEST_F(RandomPairsTest, TheRandomMinerLearnsFromPairsOfOtherSources) {
   const Mined mined = miner->mine(batch, found, z, decoder);
   double loss = 0;
   for (std::int64_t x = 0; x < 60; ++x) {
-    const torch::Tensor source = z.z[z.extra_src[x].item<std::int64_t>()].unsqueeze(0);
+    const torch::Tensor source = z.rows(z.sources).index_select(0, z.extra_source[x].view(1));
     const torch::Tensor destination = z.z[z.extra_dst[x].item<std::int64_t>()].unsqueeze(0);
     loss += std::log1p(std::exp(decoder.forward(source, destination).item<double>())) / 60;
   }

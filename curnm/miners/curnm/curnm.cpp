@@ -84,7 +84,7 @@ class CurnmMiner final : public NegativeMiner {
 
     const torch::Tensor which = to_tensor(chosen, z.z.device());
     const Scored scored(link, part, torch::div(which, candidates.width, "floor"));
-    const Logits logits = learn(candidates, link, part, scored);
+    const Logits logits = learn(link, part, scored);
     const torch::Tensor zero = torch::zeros({}, z.z.options());
     LossParts parts{.positive = positive_bce(logits.positive).mean(),
                     .random = logits.random.numel() > 0 ? negative_bce(logits.random).mean() : zero,
@@ -213,19 +213,21 @@ class CurnmMiner final : public NegativeMiner {
         : owner(std::move(owners)) {
       // One gather and one split: their gradients come back in one piece.
       const std::vector<torch::Tensor> h =
-          z.rows(torch::cat({z.src, z.dst, z.candidates}))
-              .split_with_sizes({z.src.numel(), z.dst.numel(), z.candidates.numel()});
+          z.rows(torch::cat({z.sources.index_select(0, z.source), z.dst, z.candidates}))
+              .split_with_sizes({z.source.numel(), z.dst.numel(), z.candidates.numel()});
       h_u = h[0];
       h_v = h[1];
       h_candidates = h[2];
-      sources = link.source(h_u);
+      sources = link.source(z.rows(z.sources));
+      source_of = z.source.index_select(0, owner);
       destinations = link.destination(z.z);
     }
     torch::Tensor owner;         // of each candidate: its positive
     torch::Tensor h_u;           // [B,D]
     torch::Tensor h_v;           // [B,D]
     torch::Tensor h_candidates;  // [n,D]
-    torch::Tensor sources;       // [B,D]
+    torch::Tensor sources;       // [S,D]
+    torch::Tensor source_of;     // of each candidate: that of its positive
     torch::Tensor destinations;  // [R,D]
   };
 
@@ -258,22 +260,15 @@ class CurnmMiner final : public NegativeMiner {
   }
 
   /// The logits that the loss is made of, in one pass.
-  Logits learn(const Candidates& candidates, const LinkFunction& link, const Embedded& z,
-               const Scored& scored) const {
-    const torch::Tensor rows = torch::arange(z.src.numel(), z.src.options());
-    torch::Tensor sources = scored.sources;
-    torch::Tensor extra = to_tensor(candidates.extra.rows, z.z.device());
-    if (!random_.keeps_sources() && extra.numel() > 0) {
-      sources = torch::cat({sources, link.source(z.rows(z.extra_src))});
-      extra = torch::arange(extra.numel(), rows.options()) + rows.numel();
-    }
+  static Logits learn(const LinkFunction& link, const Embedded& z, const Scored& scored) {
     const torch::Tensor all =
-        link.logits(sources, torch::cat({rows, scored.owner, extra}), scored.destinations,
-                    torch::cat({z.dst, z.candidates, z.extra_dst}));
+        link.logits(scored.sources, torch::cat({z.source, scored.source_of, z.extra_source}),
+                    scored.destinations, torch::cat({z.dst, z.candidates, z.extra_dst}));
+    const std::int64_t positives = z.dst.numel();
     const std::int64_t selected = z.candidates.numel();
-    return {.positive = all.narrow(0, 0, rows.numel()),
-            .selected = all.narrow(0, rows.numel(), selected),
-            .random = all.narrow(0, rows.numel() + selected, extra.numel())};
+    return {.positive = all.narrow(0, 0, positives),
+            .selected = all.narrow(0, positives, selected),
+            .random = all.narrow(0, positives + selected, z.extra_dst.numel())};
   }
 
   /// Factor logits of the candidates of z, which are those at the positions `which` of the pools.
@@ -296,10 +291,8 @@ class CurnmMiner final : public NegativeMiner {
     }
     // Eq. (11): the irrelevant factor is the rest of the embedding; so is its projection.
     const torch::Tensor relevant = torch::cat({positive.relevant, negative.relevant});
-    const torch::Tensor owner =
-        torch::cat({torch::arange(positives, scored.owner.options()), scored.owner});
-    const SplitLogits logits =
-        link.split(scored.sources, owner, scored.destinations, rows, link.destination(relevant));
+    const SplitLogits logits = link.split(scored.sources, torch::cat({z.source, scored.source_of}),
+                                          scored.destinations, rows, link.destination(relevant));
     const auto of_positive = [&](const torch::Tensor& all) {
       return all.narrow(0, 0, positives).index_select(0, scored.owner);
     };
@@ -322,7 +315,7 @@ class CurnmMiner final : public NegativeMiner {
     const torch::NoGradGuard no_grad;
     const torch::Tensor every = torch::arange(z.candidates.numel(), z.candidates.options());
     const Scored scored(link, z, torch::div(every, candidates.width, "floor"));
-    logits = link.logits(scored.sources, scored.owner, scored.destinations, z.candidates);
+    logits = link.logits(scored.sources, scored.source_of, scored.destinations, z.candidates);
     torch::Tensor scores = logits;
     if (factors_) {
       scores = closeness(factor_logits(link, z, scored, times, every, /*measures=*/nullptr),
