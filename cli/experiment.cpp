@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <set>
 
 #include "cli/commands.h"
@@ -68,7 +69,7 @@ class Plan {
 };
 
 Vocabulary vocabulary() {
-  Vocabulary words{.models = {}, .miners = {}, .flags = flags_of_runs()};
+  Vocabulary words{.models = {}, .miners = {}, .flags = flags_of_runs(), .options = options_of};
   for (const ModelEntry& entry : models()) words.models.push_back(entry.name);
   for (const MinerEntry& entry : miners()) words.miners.push_back(entry.name);
   return words;
@@ -105,15 +106,43 @@ bool over(RunState state) { return state == RunState::kDone || state == RunState
 
 std::int64_t epochs_of(const Job& job) { return checked_run(job).train.epochs; }
 
-void print_work(std::size_t runs, double seconds, const RunnerOptions& options) {
-  if (runs == 0) {
+/// What a grid still needs.
+struct Work {
+  Plan plan;
+  std::vector<std::size_t> jobs;  // to be done, by their place in the experiment
+  std::vector<double> seconds;    // of each, as estimated
+  std::int64_t failed = 0;        // and are left so
+};
+
+/// `states`: of the jobs. Cells that share a run count once.
+Work work_of(const Experiment& experiment, const std::vector<RunState>& states, Networks& networks,
+             const ResultSet& known) {
+  Work work;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const Job& job = experiment.jobs[i];
+    work.plan.add(job, states[i]);
+    if (!seen.insert(job.key()).second) continue;
+    work.failed += states[i] == RunState::kFailed;
+    if (over(states[i])) continue;
+    work.jobs.push_back(i);
+    work.seconds.push_back(
+        estimated_seconds(job, networks.at(job.network, known).events, epochs_of(job), known));
+  }
+  return work;
+}
+
+void print_work(const Work& work, const RunnerOptions& options) {
+  work.plan.print();
+  if (work.jobs.empty()) {
     fmt::print(stderr, "nothing is left to run\n");
     return;
   }
+  const double seconds = std::accumulate(work.seconds.begin(), work.seconds.end(), 0.0);
   fmt::print(stderr,
              "{} runs to do, {} at a time with {} thread(s) each: about {}, less where training "
              "stops early\n",
-             runs, options.workers, options.threads,
+             work.jobs.size(), options.workers, options.threads,
              time_span(seconds / static_cast<double>(options.workers)));
 }
 
@@ -124,57 +153,47 @@ int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
     store.emplace(flags.grid.store, ResultStore::Mode::kRead);
   }
   const ResultSet known = store ? store->load({.curves = false}) : ResultSet();
-  Networks networks(flags.grid.data_folder, /*fetch=*/false);
-  Plan plan;
-  std::set<std::string> to_do;
-  double seconds = 0;
+  std::vector<RunState> states;
   for (const Job& job : experiment.jobs) {
     const std::optional<std::int64_t> run = store ? store->find(job) : std::nullopt;
-    const RunState state = run ? store->state(*run) : RunState::kWaiting;
-    plan.add(job, state);
-    if (over(state) || !to_do.insert(job.key()).second) continue;
-    seconds +=
-        estimated_seconds(job, networks.at(job.network, known).events, epochs_of(job), known);
+    states.push_back(run ? store->state(*run) : RunState::kWaiting);
   }
-  plan.print();
-  print_work(to_do.size(), seconds, runner_options(flags.grid));
+  Networks networks(flags.grid.data_folder, /*fetch=*/false);
+  print_work(work_of(experiment, states, networks, known), runner_options(flags.grid));
   return 0;
 }
 
 int run_experiment(const ExperimentFlags& flags) {
   const RunnerOptions options = runner_options(flags.grid);
   const Experiment experiment = read_experiment(flags.file, vocabulary());
-  for (const Job& job : experiment.jobs) checked_run(job);  // all of them before the first is run
   fmt::print(stderr, "{}: {}\n", experiment.name, experiment.title);
   if (flags.plan) return show_plan(experiment, flags);
 
   ResultStore store(flags.grid.store);
   const std::vector<std::int64_t> runs = store.plan(experiment);
+  std::vector<RunState> states;
+  for (std::int64_t run : runs) {
+    if (flags.grid.retry_failed) store.retry(run);
+    states.push_back(store.state(run));
+  }
   const ResultSet known = store.load({.curves = false});
   Networks networks(flags.grid.data_folder, /*fetch=*/true);
-  Plan plan;
+  const Work work = work_of(experiment, states, networks, known);
+  print_work(work, options);
+
   std::vector<Assignment> assignments;
   std::map<std::int64_t, double> estimates;
-  std::set<std::int64_t> failed;
-  double seconds = 0;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const Job& job = experiment.jobs[i];
-    if (flags.grid.retry_failed) store.retry(runs[i]);
-    const RunState state = store.state(runs[i]);
-    plan.add(job, state);
-    if (state == RunState::kFailed) failed.insert(runs[i]);
-    if (over(state) || estimates.contains(runs[i])) continue;  // cells may share a run
+  for (std::size_t i = 0; i < work.jobs.size(); ++i) {
+    const Job& job = experiment.jobs[work.jobs[i]];
+    const std::int64_t run = runs[work.jobs[i]];
     const NamedNetwork& network = networks.at(job.network, known);
-    estimates[runs[i]] = estimated_seconds(job, network.events, epochs_of(job), known);
-    seconds += estimates[runs[i]];
-    assignments.push_back({runs[i], job, network.data, network.missing});
+    assignments.push_back({run, job, network.data, network.missing});
+    estimates[run] = work.seconds[i];
   }
-  plan.print();
-  print_work(assignments.size(), seconds, options);
   watch_signals();
   GridProgress progress(std::move(estimates), options.workers);
   RunnerOutcome outcome = run_assignments(store, assignments, options, progress);
-  outcome.failed += std::ssize(failed);
+  outcome.failed += work.failed;
   fmt::print(stderr, "look at it: curnm report {} --out report.html\n", flags.grid.store);
   return report_outcome(outcome, flags.grid);
 }

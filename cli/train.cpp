@@ -254,6 +254,8 @@ RunSpec checked_run(const Job& job) {
   return flags.spec;
 }
 
+std::string options_of(const Job& job) { return options_json(checked_run(job)).dump(); }
+
 std::vector<std::string_view> flags_of_runs() {
   std::vector<std::string_view> names = {"preset"};
   const auto add = [&](const OptionNames& more) {

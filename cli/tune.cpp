@@ -131,7 +131,7 @@ Experiment trials_of(const TuneFlags& flags) {
       job.variant += fmt::format("{}{} {}", job.variant.empty() ? "" : ", ", dimension.flag,
                                  job.flags[dimension.flag]);
     }
-    checked_run(job);  // all of them before the first is run
+    job.options = options_of(job);  // of all before the first is run: some may not go together
     trials.jobs.push_back(std::move(job));
   }
   return trials;

@@ -220,8 +220,9 @@ class Reader {
               for (const Flags* further : {&miner.flags, &model.flags, &network.flags, &shared}) {
                 flags.insert(further->begin(), further->end());
               }
-              experiment.jobs.push_back(
-                  {network.name, model.name, miner.name, seed, std::move(flags), variant.name});
+              Job job{network.name, model.name, miner.name, seed, std::move(flags), variant.name};
+              job.options = vocabulary_.options(job);
+              experiment.jobs.push_back(std::move(job));
             }
           }
         }

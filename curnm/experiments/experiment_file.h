@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,11 +29,13 @@
 
 namespace curnm {
 
-/// The names that an experiment may use.
+/// The names that an experiment may use, and what they mean.
 struct Vocabulary {
   std::vector<std::string_view> models;
   std::vector<std::string_view> miners;
   std::vector<std::string_view> flags;  // of `curnm train`, without dashes
+  /// Job::options of a job. Throws Error for flags that do not go together.
+  std::function<std::string(const Job&)> options;
 };
 
 struct Experiment {

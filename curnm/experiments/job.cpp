@@ -10,8 +10,7 @@
 namespace curnm {
 
 std::string Job::key() const {
-  const nlohmann::json work = {network, model, miner, seed, flags};  // json sorts the flags
-  return digest(work.dump());
+  return digest(nlohmann::json{network, model, miner, seed, options}.dump());
 }
 
 std::string Job::folder_name() const {

@@ -16,8 +16,11 @@ struct Job {
   std::map<std::string, std::string> flags = {};
   /// The name that its experiment gives to these flags; "" where the grid has no variants.
   std::string variant = {};
+  /// What the flags mean: every option of the run with defaults filled in, as JSON.
+  std::string options = {};
 
-  /// The same for jobs with the same flags, whatever their variants are called.
+  /// The same for jobs with the same options, however they are said and whatever their variants are
+  /// called; another one after a default has changed.
   std::string key() const;
   /// Readable and unique: uci-tgn-curnm-0-3f2a91c0d5b86e17.
   std::string folder_name() const;

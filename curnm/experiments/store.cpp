@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kSchemaVersion = 2;
 constexpr std::int64_t kApplicationId = 0x63756e6d;  // "cunm"
 
 // docs/store.md explains the columns.
@@ -227,11 +227,18 @@ class ResultStore::Database : public sqlite::Database {
     if (pragma("application_id") != kApplicationId) {
       fail("{} is a database, but not a store of results", file.string());
     }
-    if (const std::int64_t version = pragma("user_version"); version > kSchemaVersion) {
+    const std::int64_t version = pragma("user_version");
+    if (version > kSchemaVersion) {
       fail("{} was written by a newer curnm (schema {}, this one knows {})", file.string(), version,
            kSchemaVersion);
     }
     if (mode == Mode::kRead) return;
+    if (version < kSchemaVersion) {
+      fail(
+          "{} was written by an older curnm (schema {}), which told runs apart by their flags, not "
+          "by what they mean: it can be read, but new runs need a new store",
+          file.string(), version);
+    }
     // Readers and a writer do not wait for each other, and a power cut loses no finished run.
     execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
   }

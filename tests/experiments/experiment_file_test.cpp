@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "support/errors.h"
@@ -14,7 +15,12 @@ using testing::error_of;
 
 const Vocabulary kWords = {.models = {"tgn", "jodie"},
                            .miners = {"random", "curnm"},
-                           .flags = {"epochs", "batch", "ablate", "pool"}};
+                           .flags = {"epochs", "batch", "ablate", "pool"},
+                           .options = [](const Job& job) {
+                             auto flags = job.flags;
+                             flags.insert({"batch", "200"});  // a default
+                             return nlohmann::json(flags).dump();
+                           }};
 
 Experiment parse(const std::string& yaml) { return parse_experiment(yaml, "grid.yml", kWords); }
 std::string parse_error(const std::string& yaml) {
@@ -55,6 +61,17 @@ TEST(ExperimentFile, TheNearestOptionWins) {
   EXPECT_EQ(experiment.jobs.at(0).flags, expected);
 }
 
+TEST(ExperimentFile, WhatMeansTheSameIsOneRun) {
+  const Experiment experiment = parse(
+      "models: [tgn]\nminers: [curnm]\nnetworks: [uci]\ngrids:\n"
+      "- {seeds: [0], options: {batch: 200}}\n- {seeds: [0, 1]}\n"
+      "- {seeds: [0], options: {batch: 100}}\n");
+  ASSERT_EQ(experiment.jobs.size(), 3U) << "200 is the default";
+  EXPECT_EQ(experiment.jobs[0].flags, (std::map<std::string, std::string>{{"batch", "200"}}));
+  EXPECT_EQ(experiment.jobs[1].seed, 1);
+  EXPECT_EQ(experiment.jobs[2].flags, (std::map<std::string, std::string>{{"batch", "100"}}));
+}
+
 TEST(ExperimentFile, VariantsHaveNames) {
   const Experiment experiment = parse(
       std::string(kSmall) + "variants:\n  complete: {}\n  empty:\n  fixed pi: {ablate: pi}\n");
@@ -62,6 +79,7 @@ TEST(ExperimentFile, VariantsHaveNames) {
   EXPECT_EQ(experiment.jobs[0].variant, "complete");
   EXPECT_EQ(experiment.jobs[2].title(), "uci tgn random seed 0 (fixed pi)");
   EXPECT_EQ(experiment.jobs[0].key(), experiment.jobs[1].key()) << "the same work";
+  EXPECT_NE(experiment.jobs[0].key(), experiment.jobs[2].key());
   EXPECT_NE(experiment.jobs[0].key(), experiment.jobs[2].key());
 }
 

@@ -258,6 +258,13 @@ TEST_F(StoreTest, RefusesAStoreOfANewerProgram) {
   EXPECT_NE(error_of([&] { open(); }).find("newer curnm (schema 99"), std::string::npos);
 }
 
+TEST_F(StoreTest, AStoreOfAnOlderProgramCanOnlyBeRead) {
+  open().add(job(0));
+  sql("PRAGMA user_version = 1");
+  EXPECT_NE(error_of([&] { open(); }).find("older curnm (schema 1)"), std::string::npos);
+  EXPECT_EQ(ResultStore(file(), ResultStore::Mode::kRead).load().runs.size(), 1U);
+}
+
 TEST_F(StoreTest, SaysThatItIsDamaged) {
   {
     ResultStore store = open();
