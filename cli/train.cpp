@@ -245,8 +245,9 @@ RunSpec checked_run(const Job& job) {
     RunSpec& spec = flags.spec;
     check_flags(flags, command);
     check_ranges(spec.train);
-    check_ranges(spec.model);
     check_ranges(spec.task);
+    // What depends on the data stays open.
+    spec.model = resolved(spec.train.model, spec.model, {.snapshot_length = 0});
     spec.miner = resolved(spec.train.miner, spec.miner, spec.train.epochs);
   } catch (const std::exception& error) {
     fail("{}: {}", job.title(), error.what());
