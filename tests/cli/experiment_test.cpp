@@ -83,6 +83,16 @@ TEST_F(ExperimentCli, APlanLeavesNoTrace) {
   EXPECT_EQ(entries(), 2U) << "the network and the grid";
 }
 
+TEST_F(ExperimentCli, WhatMeansTheSameIsRunOnce) {
+  write("grid.yml",
+        "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\n"
+        "variants: {a: {}, b: {preset: paper}, c: {dropout: 0.1}, d: {plateau: raise}}\n");
+  const CommandResult plan = curnm("experiment grid.yml --plan");
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_TRUE(contains(plan.err, "2 runs to do")) << "only d differs from the defaults\n"
+                                                  << plan.err;
+}
+
 TEST_F(ExperimentCli, GoesOnWithoutANetworkThatCannotBeHad) {
   write("grid.yml", grid("[nte, net]", /*epochs=*/1));
   const CommandResult result = curnm("experiment grid.yml");
