@@ -206,6 +206,31 @@ struct Sines : Function<Sines> {
   }
 };
 
+struct AddCorner : Function<AddCorner> {
+  static Tensor forward(AutogradContext* context, const Tensor& matrix, const Tensor& part,
+                        std::int64_t rows) {
+    context->saved_data["rows"] = rows;
+    context->saved_data["part_rows"] = part.size(0);
+    context->saved_data["part_width"] = part.size(1);
+    Tensor sum = matrix.clone();
+    corner(sum, rows, part.size(1)).add_(part.narrow(0, 0, rows));
+    return sum;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list incoming) {
+    const std::int64_t rows = context->saved_data["rows"].toInt();
+    const std::int64_t width = context->saved_data["part_width"].toInt();
+    Tensor part = torch::zeros({context->saved_data["part_rows"].toInt(), width}, torch::kFloat32);
+    part.narrow(0, 0, rows).copy_(corner(incoming[0], rows, width));
+    return {incoming[0], part, Tensor()};
+  }
+
+ private:
+  static Tensor corner(const Tensor& matrix, std::int64_t rows, std::int64_t width) {
+    return matrix.narrow(0, 0, rows).narrow(1, 0, width);
+  }
+};
+
 struct GruCell : Function<GruCell> {
   static Tensor forward(AutogradContext* context, const Tensor& in, const Tensor& hidden,
                         const Tensor& h) {
@@ -220,7 +245,7 @@ struct GruCell : Function<GruCell> {
     const variable_list saved = context->get_saved_variables();
     const Tensor gradient = incoming[0].contiguous();
     Tensor in = like(saved[2]);
-    Tensor hidden = like(saved[2]);
+    Tensor hidden = like(saved[0]);
     kernels::gru_backward(input(Tensor(), saved[0], saved[1]), data(saved[2]), data(gradient),
                           data(in), data(hidden));
     return {in, hidden, Tensor()};
@@ -329,6 +354,10 @@ Tensor squared_sum(const std::vector<Tensor>& tensors) {
                : x.detach().square().sum().item<double>();
   }
   return torch::full({}, sum, torch::kFloat32);
+}
+
+Tensor add_corner(const Tensor& matrix, const Tensor& part, std::int64_t rows) {
+  return AddCorner::apply(matrix, part, rows);
 }
 
 Tensor gru_cell(const Tensor& in, const Tensor& hidden, const Tensor& h) {

@@ -49,7 +49,12 @@ torch::Tensor sines(const torch::Tensor& t, const torch::Tensor& frequency,
 /// The sum of the squares of all tensors, a scalar without gradient.
 torch::Tensor squared_sum(const std::vector<torch::Tensor>& tensors);
 
-/// A GRU cell from its two linear maps [n,3D] and a state that needs no gradient. [n,D]
+/// `matrix` with the first `rows` rows of `part` added to its upper left corner.
+torch::Tensor add_corner(const torch::Tensor& matrix, const torch::Tensor& part, std::int64_t rows);
+
+/// A GRU cell of a state that needs no gradient, [n,D], from its linear maps: `in`, [n,3D], what
+/// its two gates are made of and the input's share of the new content; `hidden`, [n,D], the
+/// state's. [n,D]
 torch::Tensor gru_cell(const torch::Tensor& in, const torch::Tensor& hidden,
                        const torch::Tensor& h);
 

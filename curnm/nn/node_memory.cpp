@@ -132,12 +132,21 @@ torch::Tensor NodeMemory::update(const torch::Tensor& mail) {
   if (!has_kernels(options_.path, own)) {
     return gru_.is_empty() ? rnn_(mail, own) : gru_(mail, own);
   }
-  if (gru_.is_empty()) {
-    return torch::tanh(linear(mail, rnn_->weight_ih, rnn_->bias_ih, options_.path) +
-                       linear(own, rnn_->weight_hh, rnn_->bias_hh, options_.path));
-  }
-  return gru_cell(linear(mail, gru_->weight_ih, gru_->bias_ih, options_.path),
-                  linear(own, gru_->weight_hh, gru_->bias_hh, options_.path), own);
+  // The mail begins with the memory: where a map of the one is added to a map of the other, the sum
+  // of the maps does.
+  const auto both = [&](const auto& cell, std::int64_t rows) {
+    const torch::Tensor bias =
+        add_corner(cell->bias_ih.unsqueeze(1), cell->bias_hh.unsqueeze(1), rows).squeeze(1);
+    return linear(mail, add_corner(cell->weight_ih, cell->weight_hh, rows), bias, options_.path);
+  };
+  if (gru_.is_empty()) return torch::tanh(both(rnn_, options_.width));
+  const std::int64_t gates = 2 * options_.width;
+  const auto content = [&](const torch::Tensor& map) {
+    return map.narrow(0, gates, options_.width);
+  };
+  return gru_cell(both(gru_, gates),
+                  linear(own, content(gru_->weight_hh), content(gru_->bias_hh), options_.path),
+                  own);
 }
 
 void NodeMemory::observe(const EventBatch& batch) {

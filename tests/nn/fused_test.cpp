@@ -259,18 +259,30 @@ TEST(FusedTest, Standardise) {
   EXPECT_TRUE(torch::isnan(standardise(torch::full({3, 1}, NAN))).all().item<bool>());
 }
 
+TEST(FusedTest, AddCorner) {
+  for (const std::int64_t rows : {1, 3, 4}) {
+    expect_same(
+        {numbers(1, {4, 5}), numbers(2, {4, 2})},
+        [&](const Leaves& x) { return add_corner(x[0], x[1], rows); },
+        [&](const Leaves& x) {
+          const torch::Tensor part =
+              torch::cat({x[1].narrow(0, 0, rows), torch::zeros({4 - rows, 2})});
+          return x[0] + torch::cat({part, torch::zeros({4, 3})}, 1);
+        });
+  }
+}
+
 TEST(FusedTest, GruCell) {
   for (const std::int64_t width : {1, 6, 19}) {
     const torch::Tensor h = numbers(5, {4, width});
     expect_same(
-        {5 * numbers(1, {4, 3 * width}), 5 * numbers(2, {4, 3 * width})},
+        {5 * numbers(1, {4, 3 * width}), 5 * numbers(2, {4, width})},
         [&](const Leaves& x) { return gru_cell(x[0], x[1], h); },
         [&](const Leaves& x) {
           const auto in = x[0].chunk(3, 1);
-          const auto hidden = x[1].chunk(3, 1);
-          const torch::Tensor reset = torch::sigmoid(in[0] + hidden[0]);
-          const torch::Tensor update = torch::sigmoid(in[1] + hidden[1]);
-          const torch::Tensor fresh = torch::tanh(in[2] + reset * hidden[2]);
+          const torch::Tensor reset = torch::sigmoid(in[0]);
+          const torch::Tensor update = torch::sigmoid(in[1]);
+          const torch::Tensor fresh = torch::tanh(in[2] + reset * x[1]);
           return (1 - update) * fresh + update * h;
         });
   }
@@ -460,7 +472,7 @@ TEST(KernelTest, RowsWithValuesFindsNaNsToo) {
 TEST(KernelTest, SigmoidAndTanhSaturateWithoutTrouble) {
   const torch::Tensor in = torch::tensor({-200.0F, -20.0F, 0.0F, 20.0F, 200.0F}).view({5, 1});
   const torch::Tensor zeros = torch::zeros({5, 1});
-  const torch::Tensor z = gru_cell(torch::cat({in, -in, in}, 1), torch::zeros({5, 3}), zeros);
+  const torch::Tensor z = gru_cell(torch::cat({in, -in, in}, 1), torch::zeros({5, 1}), zeros);
   EXPECT_TRUE(torch::isfinite(z).all().item<bool>());
   EXPECT_TRUE(close(z, torch::sigmoid(in) * torch::tanh(in)));
 }

@@ -41,9 +41,9 @@ CURNM_KERNEL void gru_row(const float* in, const float* hidden, const float* h, 
                           float* gates, float* out) {
 #pragma omp simd
   for (std::int64_t d = 0; d < width; ++d) {
-    const float reset = sigmoid(in[d] + hidden[d]);
-    const float update = sigmoid(in[width + d] + hidden[width + d]);
-    const float fresh = tanh(in[2 * width + d] + reset * hidden[2 * width + d]);
+    const float reset = sigmoid(in[d]);
+    const float update = sigmoid(in[width + d]);
+    const float fresh = tanh(in[2 * width + d] + reset * hidden[d]);
     gates[d] = reset;
     gates[width + d] = update;
     gates[2 * width + d] = fresh;
@@ -61,11 +61,10 @@ CURNM_KERNEL void gru_row_backward(const float* hidden, const float* h, const fl
     const float fresh = gates[2 * width + d];
     const float dfresh = dout[d] * (1 - update) * (1 - fresh * fresh);
     const float dupdate = dout[d] * (h[d] - fresh) * update * (1 - update);
-    const float dreset = dfresh * hidden[2 * width + d] * reset * (1 - reset);
-    din[d] = dhidden[d] = dreset;
-    din[width + d] = dhidden[width + d] = dupdate;
+    din[d] = dfresh * hidden[d] * reset * (1 - reset);
+    din[width + d] = dupdate;
     din[2 * width + d] = dfresh;
-    dhidden[2 * width + d] = dfresh * reset;
+    dhidden[d] = dfresh * reset;
   }
 }
 
@@ -239,7 +238,7 @@ void gru(const GruInput& input, float* gates, float* out) {
   const std::int64_t width = input.width;
   parallel_for(input.rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      gru_row(row(input.in, i, 3 * width), row(input.hidden, i, 3 * width),
+      gru_row(row(input.in, i, 3 * width), row(input.hidden, i, width),
               row(input.h, i, input.h_stride), width, row(gates, i, 3 * width), row(out, i, width));
     }
   });
@@ -250,9 +249,9 @@ void gru_backward(const GruInput& input, const float* gates, const float* dout, 
   const std::int64_t width = input.width;
   parallel_for(input.rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      gru_row_backward(row(input.hidden, i, 3 * width), row(input.h, i, input.h_stride),
+      gru_row_backward(row(input.hidden, i, width), row(input.h, i, input.h_stride),
                        row(gates, i, 3 * width), row(dout, i, width), width, row(din, i, 3 * width),
-                       row(dhidden, i, 3 * width));
+                       row(dhidden, i, width));
     }
   });
 }

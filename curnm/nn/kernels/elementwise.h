@@ -26,20 +26,19 @@ void sines_backward(std::span<const double> t, const float* slope, const float* 
 /// The mask of inverted dropout: 0 with probability `rate`, otherwise `scale`; the draws of `rng`.
 void dropout(Rng rng, double rate, float scale, std::span<float> mask);
 
-/// A GRU cell from its two linear maps, [n,3D] each in the order reset, update, new:
-///   r = sigmoid(in_r + hidden_r), u = sigmoid(in_u + hidden_u), c = tanh(in_c + r·hidden_c),
-///   out = (1 - u)·c + u·h.
+/// A GRU cell from its linear maps: r = sigmoid(in_r), u = sigmoid(in_u),
+/// c = tanh(in_c + r·hidden), out = (1 - u)·c + u·h.
 struct GruInput {
   std::int64_t rows = 0;
   std::int64_t width = 0;         // D
-  const float* in = nullptr;      // [n,3D]
-  const float* hidden = nullptr;  // [n,3D]
+  const float* in = nullptr;      // [n,3D]: in_r ‖ in_u ‖ in_c
+  const float* hidden = nullptr;  // [n,D]
   const float* h = nullptr;       // [n,D]
   std::int64_t h_stride = 0;      // of its rows
 };
 /// `gates` [n,3D] keeps r, u and c for the way back.
 void gru(const GruInput& input, float* gates, float* out);
-/// Gradients of the two linear maps, [n,3D] each; h itself has none.
+/// Gradients of `in` and `hidden`; h itself has none.
 void gru_backward(const GruInput& input, const float* gates, const float* dout, float* din,
                   float* dhidden);
 
