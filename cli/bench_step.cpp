@@ -98,7 +98,7 @@ ordered_json stages_json(const StepTimes& times) {
 void run_step(StepFlags flags, const CLI::App& command) {
   const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
   refuse_unused<ModelOptions>(command, model.name, model.options);
-  check_miner_flags(command, flags.spec.train.miner);
+  check_miner_flags(command, flags.spec.train.miner, flags.spec.miner);
   set_threads(flags.threads);
   if (!flags.compare.empty() && flags.compare != "plain") {
     throw UsageError(fmt::format("--compare {}: only 'plain' can be compared with", flags.compare));

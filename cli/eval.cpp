@@ -7,6 +7,7 @@
 #include "cli/print.h"
 #include "cli/process.h"
 #include "cli/test_table.h"
+#include "curnm/base/csv.h"
 #include "curnm/base/names.h"
 #include "curnm/data/open.h"
 #include "curnm/evaluation/baselines.h"
@@ -57,7 +58,7 @@ class ScoreDump {
   void row(std::string_view set, std::size_t protocol, int label, NodeId src, NodeId dst,
            Timestamp time, float score) {
     file_ << fmt::format("{},{},{},{},{},{},{}\n", set, protocols()[protocol].name, label,
-                         ids_.name(src), ids_.name(dst), time, score);
+                         csv_field(ids_.name(src)), csv_field(ids_.name(dst)), time, score);
   }
 
   std::string path_;
@@ -88,6 +89,8 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
   if (is_run) {
     spec = read_run(flags.target);
     refuse_unused<TaskOptions>(command, "the test of a trained run", kFreeAfterTraining);
+  } else {
+    check_task_flags(command, flags.task);
   }
   Dataset dataset = open_dataset(spec.data);
   const LinkTask task(std::move(dataset), merged(spec.task, flags.task, command));

@@ -104,7 +104,9 @@ class Networks {
 
 bool over(RunState state) { return state == RunState::kDone || state == RunState::kFailed; }
 
-std::int64_t epochs_of(const Job& job) { return checked_run(job).train.epochs; }
+std::int64_t epochs_of(const Job& job) {
+  return nlohmann::json::parse(job.options).at("train").at("epochs");
+}
 
 /// What a grid still needs.
 struct Work {
@@ -156,7 +158,9 @@ int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
   std::vector<RunState> states;
   for (const Job& job : experiment.jobs) {
     const std::optional<std::int64_t> run = store ? store->find(job) : std::nullopt;
-    states.push_back(run ? store->state(*run) : RunState::kWaiting);
+    const RunState state = run ? store->state(*run) : RunState::kWaiting;
+    const bool retried = flags.grid.retry_failed && state == RunState::kFailed;
+    states.push_back(retried ? RunState::kWaiting : state);
   }
   Networks networks(flags.grid.data_folder, /*fetch=*/false);
   print_work(work_of(experiment, states, networks, known), runner_options(flags.grid));

@@ -11,6 +11,7 @@ namespace curnm::cli {
 void add_miner_flags(CLI::App& command, MinerOptions& options);
 
 /// Throws UsageError for a flag that was given and that the miner makes no use of.
-void check_miner_flags(const CLI::App& command, const std::string& miner);
+void check_miner_flags(const CLI::App& command, const std::string& miner,
+                       const MinerOptions& options);
 
 }  // namespace curnm::cli

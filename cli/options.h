@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "curnm/base/options.h"
+#include "curnm/evaluation/task.h"
 
 namespace curnm::cli {
 
@@ -42,6 +43,15 @@ void refuse_unused(const CLI::App& command, std::string_view user, const Names& 
     if (std::ranges::find(used, name) != used.end()) continue;
     throw UsageError(fmt::format("--{} has no effect on {} (its options: {})", name, user,
                                  fmt::join(used, ", ")));
+  }
+}
+
+/// The same for flags of a task that its kind of split has no use for.
+inline void check_task_flags(const CLI::App& command, const TaskOptions& task) {
+  if (task.split != "roll") return;
+  for (const char* flag : {"--boundary", "--hidden-share"}) {
+    if (command.count(flag) == 0) continue;
+    throw UsageError(fmt::format("{} has no effect on --split roll", flag));
   }
 }
 

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/process.h"
+#include "curnm/base/csv.h"
 #include "curnm/base/names.h"
 #include "curnm/data/open.h"
 #include "curnm/data/text_file.h"
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 struct PredictFlags {
   std::string run;
   std::string src;
-  double time = -1;
+  double time = 0;
   std::int64_t topk = 10;
   std::string pairs;
   std::int64_t threads = 0;
@@ -118,7 +119,8 @@ void print_answers(const std::vector<Question>& answers, const IdMap& ids, bool 
   }
   fmt::print("src,dst,time,probability\n");
   for (const Question& a : answers) {
-    fmt::print("{},{},{},{:.6f}\n", ids.name(a.src), ids.name(a.dst), a.time, probability(a.score));
+    fmt::print("{},{},{},{:.6f}\n", csv_field(ids.name(a.src)), csv_field(ids.name(a.dst)), a.time,
+               probability(a.score));
   }
 }
 
@@ -160,10 +162,12 @@ void add_predict(CLI::App& app) {
   command->add_option("--pairs", flags->pairs, "table of src,dst,time to score instead");
   command->add_option("--threads", flags->threads, "0: all cores");
   command->add_flag("--json", flags->json, "one JSON document");
-  command->callback([flags] {
-    const bool one = !flags->src.empty() && flags->time >= 0;
-    if (one == !flags->pairs.empty()) {
-      throw UsageError("give either --src and --time, or --pairs FILE");
+  command->callback([flags, command] {
+    const auto given = [&](const char* flag) { return command->count(flag) > 0; };
+    const bool one = given("--src") && given("--time");
+    const bool part_of_one = given("--src") || given("--time") || given("--topk");
+    if (flags->pairs.empty() ? !one : part_of_one) {
+      throw UsageError("give either --src and --time (and --topk), or --pairs FILE");
     }
     run_predict(*flags);
   });

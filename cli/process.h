@@ -10,8 +10,8 @@ namespace curnm::cli {
 /// Does nothing where the environment says how threads should wait. Call it first.
 ///
 /// OpenMP's threads spin for milliseconds at every barrier by default. Where the cores are shared
-/// with anything else, two of them may spin on one core in turns: an epoch of JODIE on uci beside
-/// one compiler took 60 s like that, 2.2 s with threads that sleep, and 1.3 s alone in either way.
+/// with anything else, two of them may spin on one core in turns, which makes an epoch beside one
+/// compiler many times as long (docs/decisions.md, Threads).
 void sleep_while_waiting(char** argv);
 
 /// Keeps freed memory for the next step instead of giving it back to the system: a step allocates

@@ -128,7 +128,14 @@ void add_results(CLI::App& app) {
   command->add_option("--metric", flags->metric, "ap, auc, ap_global or auc_global")
       ->capture_default_str();
   command->add_option("--format", flags->format, "table, csv or json")->capture_default_str();
-  command->callback([flags] { run_results(*flags); });
+  command->callback([flags, command] {
+    for (const char* flag : {"--protocol", "--metric"}) {
+      if (flags->format == "table" || command->count(flag) == 0) continue;
+      throw UsageError(fmt::format("{} has no effect on --format {}, which has all scores", flag,
+                                   flags->format));
+    }
+    run_results(*flags);
+  });
 }
 
 }  // namespace curnm::cli

@@ -137,7 +137,8 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
   if (flags.resume.empty()) {
     const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
     refuse_unused<ModelOptions>(command, model.name, model.options);
-    return check_miner_flags(command, flags.spec.train.miner);
+    check_task_flags(command, flags.spec.task);
+    return check_miner_flags(command, flags.spec.train.miner, flags.spec.miner);
   }
   constexpr std::array<std::string_view, 4> kOfTheSession = {"threads", "until-epoch",
                                                              "checkpoint-seconds", "json"};
@@ -167,20 +168,19 @@ int run_train(const TrainFlags& flags) {
   Trainer trainer(task, spec.train, spec.model, spec.miner);
   spec.model = trainer.model_options();
   spec.miner = trainer.miner_options();
-  if (!resuming) create_run(folder, spec, task.data_digest());
+  if (resuming && spec.data_digest != task.data_digest()) {
+    fail("{} has changed since {} was begun (digest {}, now {})", spec.data, folder,
+         spec.data_digest, task.data_digest());
+  }
+  spec.data_digest = task.data_digest();
+  if (!resuming) create_run(folder, spec);
   if (resuming && fs::exists(fs::path(folder) / "checkpoint")) {
     trainer.resume(load_checkpoint(fs::path(folder) / "checkpoint"));
   }
   print_setup(spec, task, folder);
 
   RunObserver observer(trainer, folder, flags);
-  TrainOutcome outcome = TrainOutcome::kInterrupted;
-  try {
-    outcome = trainer.run(observer);
-  } catch (const Error&) {
-    observer.save();  // the batch that failed was not applied: this is the last good state
-    throw;
-  }
+  const TrainOutcome outcome = trainer.run(observer);
   observer.save();
   if (outcome == TrainOutcome::kInterrupted) {
     fmt::print(stderr, "\nstopped; continue with: curnm train --resume {}\n", folder);
@@ -200,15 +200,17 @@ int run_train(const TrainFlags& flags) {
 void declare_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("data", flags.spec.data,
                      "imported folder, raw network, or synthetic[:preset]");
-  command.add_option("--out", flags.out, "folder of the run (default: runs/MODEL-MINER-DATA)");
+  command.add_option("--out", flags.out, "folder of the run (default: runs/MODEL-MINER-DATA-SEED)");
   command.add_option("--resume", flags.resume, "folder of a run to continue");
   add_fields(command, flags.spec.train);
   add_fields(command, flags.spec.model);
   add_miner_flags(command, flags.spec.miner);
   add_fields(command, flags.spec.task);
   command.add_option("--threads", flags.threads, "0: all cores");
-  command.add_option("--until-epoch", flags.until_epoch,
-                     "pause after that many epochs, to be resumed later; 0: to the end");
+  command
+      .add_option("--until-epoch", flags.until_epoch,
+                  "pause after that many epochs, to be resumed later; 0: to the end")
+      ->check(CLI::NonNegativeNumber);
   command
       .add_option("--checkpoint-seconds", flags.checkpoint_seconds,
                   "least time between checkpoints")

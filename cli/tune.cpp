@@ -80,7 +80,20 @@ std::pair<std::string, std::string> assignment_of(const std::string& flag,
   return {name, text.substr(at + 1)};
 }
 
-std::vector<Dimension> search_space(const TuneFlags& flags) {
+/// The options that all trials have.
+std::map<std::string, std::string> fixed_options(const TuneFlags& flags) {
+  std::map<std::string, std::string> fixed;
+  for (const std::string& text : flags.set) {
+    const auto [name, value] = assignment_of("--set", text);
+    if (!fixed.emplace(name, value).second) {
+      throw UsageError(fmt::format("--set {} is there twice", name));
+    }
+  }
+  return fixed;
+}
+
+std::vector<Dimension> search_space(const TuneFlags& flags,
+                                    const std::map<std::string, std::string>& fixed) {
   std::vector<Dimension> space;
   for (const std::string& text : flags.vary) {
     const auto [name, list] = assignment_of("--vary", text);
@@ -98,7 +111,14 @@ std::vector<Dimension> search_space(const TuneFlags& flags) {
     throw UsageError(
         fmt::format("say what to try for {}: --vary NAME=VALUE,VALUE,...", flags.options.miner));
   }
-  if (space.empty()) space = paper_grid(flags.options.epochs);
+  if (space.empty()) {
+    space = paper_grid(flags.options.epochs);
+    std::erase_if(space, [&](const Dimension& d) { return fixed.contains(d.flag); });
+  }
+  for (const Dimension& dimension : space) {
+    if (!fixed.contains(dimension.flag)) continue;
+    throw UsageError(fmt::format("--set and --vary both have {}", dimension.flag));
+  }
   double points = 1;
   for (const Dimension& dimension : space) points *= static_cast<double>(dimension.values.size());
   if (points > kMostPoints) {
@@ -115,9 +135,9 @@ Experiment trials_of(const TuneFlags& flags) {
            .model = options.model,
            .miner = options.miner,
            .seed = static_cast<std::int64_t>(options.seed)};
-  for (const std::string& text : flags.set) base.flags.insert(assignment_of("--set", text));
+  base.flags = fixed_options(flags);
+  const std::vector<Dimension> space = search_space(flags, base.flags);
   base.flags["epochs"] = std::to_string(options.epochs);
-  const std::vector<Dimension> space = search_space(flags);
   const std::int64_t count = options.strategy == "grid" ? number_of_points(space) : options.trials;
   Experiment trials;
   trials.name = flags.study.empty()
@@ -125,6 +145,7 @@ Experiment trials_of(const TuneFlags& flags) {
                     : flags.study;
   trials.title = fmt::format("Search for options of {} with {} on {}", options.miner, options.model,
                              flags.network);
+  std::set<std::string> seen;
   for (std::int64_t point : random_points(space, count, options.seed)) {
     Job job = job_of_point(space, point, base);
     for (const Dimension& dimension : space) {
@@ -132,7 +153,7 @@ Experiment trials_of(const TuneFlags& flags) {
                                  job.flags[dimension.flag]);
     }
     job.options = options_of(job);  // of all before the first is run: some may not go together
-    trials.jobs.push_back(std::move(job));
+    if (seen.insert(job.key()).second) trials.jobs.push_back(std::move(job));
   }
   return trials;
 }
@@ -318,7 +339,17 @@ void add_tune(CLI::App& app, int& exit_code) {
                       "name of this search in the store (default: NETWORK-MODEL-MINER)");
   add_grid_flags(*command, flags->grid);
   command->add_flag("--json", flags->json, "the trials of the last rung as JSON, the best first");
-  command->callback([flags, &exit_code] { exit_code = run_tune(*flags); });
+  command->callback([flags, command, &exit_code] {
+    const std::string& strategy = flags->options.strategy;
+    const auto refuse = [&](const char* flag, bool used) {
+      if (used || command->count(flag) == 0) return;
+      throw UsageError(fmt::format("{} has no effect with --strategy {}", flag, strategy));
+    };
+    refuse("--trials", strategy != "grid");
+    refuse("--first-epochs", strategy == "halving");
+    refuse("--reduction", strategy == "halving");
+    exit_code = run_tune(*flags);
+  });
 }
 
 }  // namespace curnm::cli

@@ -12,7 +12,7 @@ namespace {
 // The counts are the paper's, except `nodes`. Its |V| is mostly one more than there are nodes (a
 // row of padding); that of LASTFM is exact, and that of MOOC counts the students without the items.
 //
-// The addresses are those that public programs use; they could not be tried where this was built.
+// The addresses are those that public programs use. No test depends on them.
 // The zips hold ml_X.csv, ml_X.npy and ml_X_node.npy, mostly with the original X.csv. REDDIT comes
 // from its first publishers: the zip of it is packed with Deflate64, which libarchive cannot read.
 constexpr std::array<CatalogEntry, 12> kCatalog = {{

@@ -52,7 +52,7 @@ char find_delimiter(std::string_view row) {
     for (char c : row) {
       if (c == candidate && !quoted) return candidate;
       if (c == '"' && (quoted || at_start)) quoted = !quoted;
-      at_start = false;
+      at_start = c == '\t' || c == ',' || c == ';';
     }
   }
   return ' ';

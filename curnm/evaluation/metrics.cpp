@@ -1,6 +1,7 @@
 #include "curnm/evaluation/metrics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "curnm/base/error.h"
@@ -8,7 +9,12 @@
 namespace curnm {
 namespace {
 
-/// Calls visit(positives, negatives) for each group of equal scores, from the highest.
+bool any_nan(std::span<const float> scores) {
+  return std::ranges::any_of(scores, [](float x) { return std::isnan(x); });
+}
+
+/// Calls visit(positives, negatives) for each group of equal scores, from the highest. REQUIRES: no
+/// NaN, which is equal to nothing.
 template <class Visit>
 void for_each_score(std::span<const float> positives, std::span<const float> negatives,
                     const Visit& visit) {
@@ -32,6 +38,7 @@ void for_each_score(std::span<const float> positives, std::span<const float> neg
 
 double average_precision(std::span<const float> positives, std::span<const float> negatives) {
   CURNM_ASSERT(!positives.empty());
+  if (any_nan(positives) || any_nan(negatives)) return std::nan("");
   double found = 0;
   double seen = 0;
   double sum = 0;
@@ -45,6 +52,7 @@ double average_precision(std::span<const float> positives, std::span<const float
 
 double roc_auc(std::span<const float> positives, std::span<const float> negatives) {
   CURNM_ASSERT(!positives.empty() && !negatives.empty());
+  if (any_nan(positives) || any_nan(negatives)) return std::nan("");
   double above = 0;  // positives with a higher score than the current group
   double ordered = 0;
   for_each_score(positives, negatives, [&](std::int64_t p, std::int64_t n) {

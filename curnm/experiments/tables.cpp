@@ -172,14 +172,17 @@ double ms_per_event_of(const RunResult& run) {
   return 1000 * run.seconds_per_epoch / static_cast<double>(run.training_events);
 }
 
-/// The paper timed pools of several sizes; other variants have nothing to be put beside.
-double papers_pool_seconds(const RunResult& run) {
-  const auto pool = run.flags.find("pool");
-  if (run.model != "tgn" || run.miner != kOurs || pool == run.flags.end()) return kNoValue;
-  for (const std::int64_t size : {4, 8, 12, 16}) {
-    if (*pool == std::to_string(size)) return paper_pool_seconds(run.network, size);
-  }
-  return kNoValue;
+/// M; 0 where it is not known.
+std::int64_t pool_of(const RunResult& run) {
+  return run.options.contains("miner") ? run.options["miner"].value("pool", std::int64_t{0}) : 0;
+}
+
+/// The paper timed TGN with pools of several sizes; other variants have nothing to be put beside.
+bool timed_by_paper(const VariantGrid::Group& group) {
+  std::set<std::int64_t> pools;
+  for (const VariantRuns& variant : group.variants) pools.insert(pool_of(*variant.runs.front()));
+  return group.model == "tgn" && group.miner == kOurs && pools.size() > 1 &&
+         pools.size() == group.variants.size();
 }
 
 Summary percent_summary(const Pairs& pairs) {
@@ -407,11 +410,14 @@ VariantTable variant_table(const VariantGrid& grid, const Measure& measure) {
   VariantTable table{.measure = measure};
   for (const VariantGrid::Group& runs : grid.groups) {
     VariantTable::Group group{runs.network, runs.model, runs.miner, {}};
+    const bool timed = timed_by_paper(runs);
     for (const VariantRuns& variant : runs.variants) {
-      group.rows.push_back({.name = variant.name,
-                            .seeds = seed_scores(variant.runs, measure),
-                            .seconds = summarize_done(variant.runs, seconds_of),
-                            .paper_seconds = papers_pool_seconds(*variant.runs.front())});
+      const std::int64_t pool = pool_of(*variant.runs.front());
+      group.rows.push_back(
+          {.name = variant.name,
+           .seeds = seed_scores(variant.runs, measure),
+           .seconds = summarize_done(variant.runs, seconds_of),
+           .paper_seconds = timed ? paper_pool_seconds(runs.network, pool) : kNoValue});
     }
     table.groups.push_back(std::move(group));
   }

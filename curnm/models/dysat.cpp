@@ -50,10 +50,11 @@ class Dysat final : public Model {
       const Window window = Window::snapshot(static_cast<int>(s), options_.snapshot_length);
       const Rng of_snapshot = key.split(static_cast<std::uint64_t>(s));
       DistinctRows rows = asked;
-      sampled.push_back(neighbors_of(rows.keys(), now, window, of_snapshot.split(0)));
+      // One key for both: the neighbours of a node do not depend on whether it was asked about.
+      sampled.push_back(neighbors_of(rows.keys(), now, window, of_snapshot));
       number(sampled.back(), rows);
       sampled.push_back(neighbors_of(rows.keys().subspan(static_cast<std::size_t>(asked.size())),
-                                     now, window, of_snapshot.split(1)));
+                                     now, window, of_snapshot));
     }
     return sampled;
   }

@@ -27,7 +27,7 @@ class Adam {
   void zero_grad();
 
   /// One step along the gradients of the loss and of decay·|Theta|². The latter costs nothing here;
-  /// as part of the loss it was a tenth of a training step.
+  /// as part of the loss it was a twentieth of a training step.
   void step(double decay = 0);
 
   std::vector<torch::Tensor> state() const;

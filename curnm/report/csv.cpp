@@ -1,3 +1,5 @@
+#include "curnm/base/csv.h"
+
 #include <cmath>
 
 #include "curnm/report/report.h"
@@ -6,23 +8,13 @@
 namespace curnm {
 namespace {
 
-/// Quoted where RFC 4180 asks for it.
-std::string field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
 void add_row(std::string& out, const RunResult& run, const Cell& cell, const Score& score) {
   const bool known = std::isfinite(score.value);
-  append(out, "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", run.id, field(cell.experiment),
-         field(cell.variant), field(run.network), field(run.model), field(run.miner), run.seed,
-         state_name(run.state), field(run.reason), field(json_text(run.flags)), field(score.set),
-         field(score.protocol), field(score.metric), known ? fmt::format("{}", score.value) : "");
+  append(out, "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", run.id, csv_field(cell.experiment),
+         csv_field(cell.variant), csv_field(run.network), csv_field(run.model),
+         csv_field(run.miner), run.seed, state_name(run.state), csv_field(run.reason),
+         csv_field(json_text(run.flags)), csv_field(score.set), csv_field(score.protocol),
+         csv_field(score.metric), known ? fmt::format("{}", score.value) : "");
 }
 
 void add_rows(std::string& out, const RunResult& run, const Cell& cell) {

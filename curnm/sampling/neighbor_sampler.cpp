@@ -1,6 +1,7 @@
 #include "curnm/sampling/neighbor_sampler.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "curnm/base/error.h"
@@ -79,8 +80,9 @@ void NeighborSampler::sample_layer(Roots roots, const Rng& key, const Window& wi
         std::copy_n(times + first, count, row_times);
         std::copy_n(events + first, count, row_events);
       } else {
-        count = draw_positions(past.begin, past.size(), width,
-                               key.split(static_cast<std::uint64_t>(r)), taken, drawn.data());
+        const Rng of_question =
+            key.split(static_cast<std::uint64_t>(node)).split(std::bit_cast<std::uint64_t>(t));
+        count = draw_positions(past.begin, past.size(), width, of_question, taken, drawn.data());
         for (std::int64_t j = 0; j < count; ++j) {
           const std::int64_t entry = drawn[static_cast<std::size_t>(j)];
           row_nodes[j] = partners[entry];

@@ -34,13 +34,14 @@ struct Neighbors {
 
 enum class SamplingStrategy {
   kRecent,   // the K newest, oldest of them first
-  kUniform,  // K drawn uniformly without replacement, in the order of the draw
+  kUniform,  // K drawn uniformly without replacement, in the order of the draw; the same for the
+             // same question, wherever it stands
 };
 
 /// When a neighbour is asked for its own neighbours: what did it do before when?
 enum class LayerTime {
   kEvent,  // before the event that led to it: its state as of that event (TGAT, TGN)
-  kRoot,   // before the root's time: all layers look at the same window (snapshots, DySAT)
+  kRoot,   // before the root's time: all layers look at the same window (snapshots)
 };
 
 struct SamplerOptions {

@@ -1,5 +1,8 @@
 #include "curnm/training/link_scorer.h"
 
+#include <cmath>
+
+#include "curnm/base/error.h"
 #include "curnm/nn/tensors.h"
 
 namespace curnm {
@@ -13,14 +16,22 @@ std::vector<float> LinkScorer::score(const Pairs& pairs, Timestamp now) {
   nodes.insert(nodes.end(), pairs.dst.begin(), pairs.dst.end());
   std::vector<Timestamp> times(pairs.time.begin(), pairs.time.end());
   times.insert(times.end(), pairs.time.begin(), pairs.time.end());
-  const Rng key(seed_, Stream::kEvaluationNeighbors, 0, asked_++);
+  const Rng key(seed_, Stream::kEvaluationNeighbors);
   const torch::Tensor z = model_.embed({nodes, times}, now, key);
   const torch::Tensor logits =
       decoder_.forward(z.narrow(0, 0, pairs.size()), z.narrow(0, pairs.size(), pairs.size()))
           .to(torch::kCPU)
           .contiguous();
   const float* values = logits.data_ptr<float>();
-  return {values, values + pairs.size()};
+  const std::vector<float> scores(values, values + pairs.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (std::isfinite(scores[i])) continue;
+    fail(
+        "the score of a link at time {} is {}: the training has diverged (a smaller "
+        "--learning-rate usually helps), or features are too large",
+        pairs.time[i], scores[i]);
+  }
+  return scores;
 }
 
 }  // namespace curnm

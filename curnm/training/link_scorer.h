@@ -24,12 +24,13 @@ class EvalScope {
 };
 
 /// A model and its decoder as a scorer. Neighbours that are drawn at random depend on the seed and
-/// on the question's place in the replay, so that a replay can be repeated.
+/// the question, so that a replay can be repeated, and not on what else is asked.
 class LinkScorer final : public Scorer {
  public:
   /// REQUIRES: both outlive this object.
   LinkScorer(Model& model, EdgeDecoder& decoder, std::uint64_t seed);
 
+  /// Throws Error where a score is no number.
   std::vector<float> score(const Pairs& pairs, Timestamp now) override;
   void observe(const EventBatch& batch) override { model_.observe(batch); }
 
@@ -37,7 +38,6 @@ class LinkScorer final : public Scorer {
   Model& model_;
   EdgeDecoder& decoder_;
   std::uint64_t seed_;
-  std::uint64_t asked_ = 0;
 };
 
 }  // namespace curnm

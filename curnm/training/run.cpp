@@ -45,22 +45,19 @@ std::span<const Protocol> all_protocols() {
 }
 
 ordered_json options_json(const RunSpec& spec) {
-  const ModelEntry& model = find_entry("model", models(), spec.train.model);
-  const MinerEntry& miner = find_entry("miner", miners(), spec.train.miner);
-  return {{"train", to_json(spec.train)},
-          {"model", to_json(spec.model, {model.options.begin(), model.options.end()})},
-          {"miner", to_json(spec.miner, miner.options())},
-          {"task", to_json(spec.task)}};
+  ordered_json parts = options_json(spec.train, spec.model, spec.miner);
+  parts["task"] = to_json(spec.task);
+  return parts;
 }
 
-void create_run(const fs::path& folder, const RunSpec& spec, const std::string& data_digest) {
+void create_run(const fs::path& folder, const RunSpec& spec) {
   std::error_code unusable;  // then AtomicFolder says why
   if (fs::exists(folder, unusable)) {
     fail("{} exists already: choose another --out, or continue it with --resume", folder.string());
   }
   AtomicFolder output(folder, /*replace=*/false);
   ordered_json options = {
-      {"version", CURNM_VERSION}, {"data", spec.data}, {"data_digest", data_digest}};
+      {"version", CURNM_VERSION}, {"data", spec.data}, {"data_digest", spec.data_digest}};
   options.update(options_json(spec));
   write_file(output.staging() / "options.json", options.dump(2) + "\n");
   output.commit();
@@ -71,7 +68,7 @@ RunSpec read_run(const fs::path& folder) {
   if (!fs::exists(file)) fail("{} is not a run: it has no options.json", folder.string());
   try {
     const ordered_json options = ordered_json::parse(MappedFile::open(file)->text());
-    RunSpec spec{.data = options.at("data")};
+    RunSpec spec{.data = options.at("data"), .data_digest = options.at("data_digest")};
     from_json(options.at("train"), spec.train);
     from_json(options.at("model"), spec.model);
     from_json(options.at("miner"), spec.miner);

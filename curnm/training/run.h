@@ -13,7 +13,8 @@ namespace curnm {
 
 /// What a run is made from: enough to repeat it.
 struct RunSpec {
-  std::string data;  // as `open_dataset` takes it
+  std::string data;              // as `open_dataset` takes it
+  std::string data_digest = {};  // of its contents; empty before they were looked at
   TrainOptions train;
   ModelOptions model;
   MinerOptions miner;
@@ -26,13 +27,11 @@ struct RunSpec {
 //   checkpoint     where to go on
 //   result.json    the test, once the training is over
 
-/// The options of a run by their parts: train, model, miner, task. Those that its model or miner
-/// has no use for are left out.
+/// The same for a run, with a further part: task.
 nlohmann::ordered_json options_json(const RunSpec& spec);
 
 /// Throws Error when the folder exists.
-void create_run(const std::filesystem::path& folder, const RunSpec& spec,
-                const std::string& data_digest);
+void create_run(const std::filesystem::path& folder, const RunSpec& spec);
 /// Throws Error for a folder that is no run, or whose options are damaged.
 RunSpec read_run(const std::filesystem::path& folder);
 void write_metrics(const std::filesystem::path& folder, const std::vector<EpochRecord>& records);

@@ -323,16 +323,18 @@ void Trainer::advance_to(EventId end) {
   observe(end);
 }
 
-/// What decides the course of a training, besides the data.
-ordered_json Trainer::options_json() const {
-  return {{"train", curnm::to_json(options_)},
-          {"model", curnm::to_json(model_options_)},
-          {"miner", curnm::to_json(miner_options_)}};
+ordered_json options_json(const TrainOptions& train, const ModelOptions& model,
+                          const MinerOptions& miner) {
+  const ModelEntry& model_entry = find_entry("model", models(), train.model);
+  const MinerEntry& miner_entry = find_entry("miner", miners(), train.miner);
+  return {{"train", to_json(train)},
+          {"model", to_json(model, {model_entry.options.begin(), model_entry.options.end()})},
+          {"miner", to_json(miner, miner_entry.options())}};
 }
 
 Checkpoint Trainer::checkpoint() const {
   Checkpoint all;
-  all.document = {{"options", options_json()},
+  all.document = {{"options", options_json(options_, model_options_, miner_options_)},
                   {"data_digest", task_.data_digest()},
                   {"epoch", epoch_},
                   {"position", position_},
@@ -359,9 +361,15 @@ void Trainer::resume(const Checkpoint& checkpoint) {
     fail("the checkpoint belongs to another data set (digest {}, this one has {})",
          document.at("data_digest").get<std::string>(), task_.data_digest());
   }
-  if (document.at("options") != options_json()) {
-    fail("the checkpoint was written with other options: {}\nthese are: {}",
-         document.at("options").dump(), options_json().dump());
+  // One of an older program may lack options that it did not have, and name some without use.
+  const ordered_json present = options_json(options_, model_options_, miner_options_);
+  for (const auto& [part, options] : present.items()) {
+    const ordered_json& written = document.at("options").at(part);
+    for (const auto& [name, value] : options.items()) {
+      if (!written.contains(name) || written[name] == value) continue;
+      fail("the checkpoint was written with {} {}, and not {}", name, written[name].dump(),
+           value.dump());
+    }
   }
   checkpoint.restore("model", *model_);
   checkpoint.restore("decoder", *decoder_);

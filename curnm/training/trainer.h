@@ -100,6 +100,11 @@ struct EpochRecord {
 };
 nlohmann::ordered_json to_json(const EpochRecord& record);
 
+/// What decides the course of a training, besides the data, by parts: train, model, miner. Options
+/// that the model or the miner has no use for are left out.
+nlohmann::ordered_json options_json(const TrainOptions& train, const ModelOptions& model,
+                                    const MinerOptions& miner);
+
 /// Batch boundaries 0 = b_0 < b_1 < ... = events of an epoch: every inner one is shifted by the
 /// same amount, drawn from the generator.
 std::vector<std::int64_t> batch_boundaries(std::int64_t events, std::int64_t batch, Rng rng);
@@ -165,7 +170,6 @@ class Trainer {
   std::int64_t best_epoch() const { return best_epoch_; }
 
  private:
-  nlohmann::ordered_json options_json() const;
   std::vector<std::int64_t> bounds() const;
   bool train_epoch(TrainObserver& observer);
   void check_finite(const Mined& mined) const;

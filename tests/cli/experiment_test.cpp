@@ -176,6 +176,15 @@ TEST_F(ExperimentCli, ASearchPromotesTheBest) {
       << "reports show the trials";
 }
 
+TEST_F(ExperimentCli, ASearchTriesNothingTwice) {
+  const CommandResult found = curnm(
+      "tune net --model jodie --epochs 1 --strategy grid --set width=16 --set time-width=8 "
+      "--set batch=50 --set pool=2 --vary shrink=0.05,0.050,0.03 --json");
+  ASSERT_EQ(found.exit_code, 0) << found.err;
+  EXPECT_EQ(json::parse(found.out).size(), 2U) << found.out;
+  for (const json& run : runs()) EXPECT_EQ(run["options"]["miner"]["pool"], 2);
+}
+
 TEST_F(ExperimentCli, ASearchSaysWhatItCannotDo) {
   const auto error = [&](const std::string& flags) {
     const CommandResult result = curnm("tune net --model jodie " + flags);
@@ -189,6 +198,10 @@ TEST_F(ExperimentCli, ASearchSaysWhatItCannotDo) {
   EXPECT_TRUE(contains(error("--vary pool=2,2"), "different values"));
   EXPECT_TRUE(contains(error("--vary pool=2 --vary pool=4"), "twice"));
   EXPECT_TRUE(contains(error("--set epochs=4"), "use --epochs"));
+  EXPECT_TRUE(contains(error("--set pool=4 --set pool=8"), "twice"));
+  EXPECT_TRUE(contains(error("--set pool=4 --vary pool=4,8"), "--set and --vary both have pool"));
+  EXPECT_TRUE(contains(error("--strategy grid --trials 5"), "no effect with --strategy grid"));
+  EXPECT_TRUE(contains(error("--strategy random --reduction 2"), "no effect"));
   EXPECT_TRUE(contains(error("--trials 0"), "--trials 0 is out of range"));
 }
 
@@ -204,6 +217,8 @@ TEST_F(ExperimentCli, ResultsOfNothing) {
   EXPECT_EQ(none.exit_code, 0);
   EXPECT_TRUE(contains(none.err, "no run is like that")) << none.err;
   EXPECT_TRUE(contains(curnm("results results/results.db --state dnoe").err, "'done'"));
+  EXPECT_TRUE(contains(curnm("results results/results.db --format csv --metric auc").err,
+                       "--metric has no effect on --format csv"));
 }
 
 TEST_F(ExperimentCli, ReportsOfAStoreAndOfARun) {

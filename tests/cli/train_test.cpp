@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -170,6 +171,41 @@ TEST_F(TrainCli, PredictRanksDestinationsAndScoresPairs) {
   EXPECT_NEAR(pairs[0]["probability"].get<double>(), ranked[2]["probability"].get<double>(), 1e-5);
 }
 
+TEST_F(TrainCli, DrawnNeighborsDoNotDependOnTheCompanyOfAQuestion) {
+  ASSERT_EQ(
+      curnm("train net --model dysat --width 16 --neighbors 2 --epochs 1 --out run").exit_code, 0);
+  const json ranked = json::parse(curnm("predict run --src 3 --time 2592000 --topk 9 --json").out);
+  const std::string pair = "3," + ranked[5]["dst"].get<std::string>() + ",2592000\n";
+  for (const std::string company : {"", "7,100,2592000\n9,101,2000000\n"}) {
+    write("pairs.csv", "src,dst,time\n" + company + pair);
+    const json pairs = json::parse(curnm("predict run --pairs pairs.csv --json").out);
+    EXPECT_NEAR(pairs.back()["logit"].get<double>(), ranked[5]["logit"].get<double>(), 1e-5);
+  }
+}
+
+TEST_F(TrainCli, ARunDoesNotGoOnWithOtherData) {
+  ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
+  fs::remove(folder_ / "run/checkpoint");
+  fs::remove_all(folder_ / "net");
+  ASSERT_EQ(curnm("generate --nodes 120 --events 2500 --seed 9 --out net").exit_code, 0);
+  const CommandResult resumed = curnm("train --resume run");
+  EXPECT_EQ(resumed.exit_code, 1);
+  EXPECT_TRUE(contains(resumed.err, "net has changed since run was begun")) << resumed.err;
+}
+
+TEST_F(TrainCli, NamesOfNodesMayHaveCommas) {
+  std::string table = "src;dst;time\n";
+  for (int i = 0; i < 400; ++i) {
+    table += fmt::format("\"u, {}\";v{};{}\n", i * 7 % 20, i * 11 % 30, i);
+  }
+  write("names.csv", table);
+  ASSERT_EQ(curnm("train names.csv --model jodie --width 16 --epochs 1 --out run").exit_code, 0);
+  ASSERT_EQ(curnm("eval run --dump-scores scores.csv").exit_code, 0);
+  EXPECT_TRUE(contains(read("scores.csv"), ",\"u, ")) << read("scores.csv").substr(0, 200);
+  const CommandResult top = curnm("predict run --src 'u, 7' --time 500 --topk 1");
+  EXPECT_TRUE(contains(top.out, "\n\"u, 7\",v")) << top.out << top.err;
+}
+
 TEST_F(TrainCli, MistakesAreExplained) {
   const auto expect = [&](const std::string& arguments, int code, const std::string& part) {
     const CommandResult result = curnm(arguments);
@@ -208,6 +244,10 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("eval nowhere", 1, "is not a run");
   expect("eval net --model recency-scr", 2, "did you mean 'recency-src'?");
   expect("predict net --src 1", 2, "either --src and --time");
+  expect("predict net --pairs p.csv --topk 3", 2, "either --src and --time");
+  expect("train net --split roll --boundary earlier --out r", 2, "--boundary has no effect on");
+  expect("train net --until-epoch -3 --out r", 2, "--until-epoch");
+  expect("train net --miner curnm --ablate pi --pi-strategy linear --out r", 2, "has no effect");
   write("tiny.csv", "src,dst,time\n1,2,1\n1,3,2\n");
   expect("train tiny.csv --out r", 1, "too small to split");
   EXPECT_FALSE(fs::exists(folder_ / "r"));

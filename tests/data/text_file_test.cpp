@@ -112,6 +112,7 @@ TEST(RowReaderTest, DelimitersInsideQuotesDoNotCount) {
   EXPECT_EQ(rows_of("\"Doe, Jane\";b;1\n"), (Rows{{"Doe, Jane", "b", "1"}}));
   EXPECT_EQ(rows_of("\"Doe, Jane\" b 1\n"), (Rows{{"Doe, Jane", "b", "1"}}));
   EXPECT_EQ(rows_of("\"a\tb\",c,1\n"), (Rows{{"a\tb", "c", "1"}}));
+  EXPECT_EQ(rows_of("1;\"x,y\";5\n"), (Rows{{"1", "x,y", "5"}}));
 }
 
 TEST(RowReaderTest, BlanksSeparateQuotedFieldsToo) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "curnm/base/rng.h"
@@ -24,6 +25,14 @@ TEST(AveragePrecisionTest, TiesCountAsOneStep) {
   EXPECT_DOUBLE_EQ(average_precision(Scores{0.5F, 0.5F}, Scores{0.5F, 0.5F}), 0.5);
   EXPECT_DOUBLE_EQ(average_precision(Scores{0.8F, 0.4F, 0.4F}, Scores{0.4F, 0.1F, 0.4F}),
                    1.0 / 3 + 2.0 / 3 * 3 / 5);
+}
+
+TEST(MetricsTest, AScoreThatIsNoNumberHasNoRank) {
+  for (const auto& [high, low] :
+       {std::pair{Scores{1, NAN}, Scores{0, .5F}}, std::pair{Scores{1, .5F}, Scores{NAN, NAN}}}) {
+    EXPECT_TRUE(std::isnan(average_precision(high, low)));
+    EXPECT_TRUE(std::isnan(roc_auc(high, low)));
+  }
 }
 
 // roc_auc_score([1,1,0,1,0,0], [.8,.4,.4,.4,.1,.4]): of 9 pairs 5 are ordered rightly, 4 tie.

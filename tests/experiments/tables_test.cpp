@@ -244,18 +244,18 @@ TEST(RuntimeTablesTest, LiteralValues) {
 
 TEST(VariantTableTest, LiteralValues) {
   ResultSet results;
-  const auto add = [&](const char* variant, std::int64_t seed, double ap, const char* pool) {
+  const auto add = [&](const char* variant, std::int64_t seed, double ap, int pool) {
     RunResult run = scored_run("uci", "tgn", "curnm", seed, ap);
-    if (*pool != '\0') run.flags = {{"pool", pool}};
+    run.options = {{"miner", {{"pool", pool}}}};
     run.seconds_per_epoch = 3;
     add_cell(results, "ablation", variant, run);
   };
-  add("complete", 0, .80, "");
-  add("complete", 1, .50, "");
-  add("smaller", 0, .76, "4");
-  add("smaller", 1, .49, "4");
-  add("smaller", 2, .10, "4");  // the first variant has no such seed
-  add("odd", 0, .90, "5");
+  add("complete", 0, .80, 8);
+  add("complete", 1, .50, 8);
+  add("smaller", 0, .76, 4);
+  add("smaller", 1, .49, 4);
+  add("smaller", 2, .10, 4);  // the first variant has no such seed
+  add("odd", 0, .90, 5);
   const VariantTable table = variant_table(variant_grid_of(experiments_of(results).at(0)), kTrans);
   ASSERT_EQ(table.groups.size(), 1U);
   const std::vector<VariantRow>& rows = table.groups[0].rows;
@@ -263,7 +263,7 @@ TEST(VariantTableTest, LiteralValues) {
   EXPECT_EQ(rows[0].name, "complete");
   EXPECT_EQ(rows[0].percent.mean, 0);
   EXPECT_EQ(rows[0].to_first.p, std::nullopt);
-  EXPECT_TRUE(std::isnan(rows[0].paper_seconds));
+  EXPECT_EQ(rows[0].paper_seconds, 13.2);
   EXPECT_EQ(rows[1].to_first.pairs, 2);
   EXPECT_NEAR(rows[1].percent.mean, (-5. - 2.) / 2, 1e-9);
   EXPECT_NEAR(rows[1].percent.std, 3 / std::sqrt(2), 1e-9);
@@ -272,6 +272,10 @@ TEST(VariantTableTest, LiteralValues) {
   EXPECT_EQ(rows[2].to_first.p, std::nullopt);
   EXPECT_TRUE(std::isnan(rows[2].paper_seconds));
   EXPECT_EQ(table.comparisons, 1);
+
+  add("other, of the same size", 0, .80, 8);
+  const VariantTable others = variant_table(variant_grid_of(experiments_of(results).at(0)), kTrans);
+  for (const VariantRow& row : others.groups[0].rows) EXPECT_TRUE(std::isnan(row.paper_seconds));
 }
 
 TEST(ExperimentsTest, ExperimentsAreNotMixed) {

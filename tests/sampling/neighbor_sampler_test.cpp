@@ -58,6 +58,15 @@ Questions repeated(NodeId node, Timestamp t, std::size_t times) {
   return {std::vector<NodeId>(times, node), std::vector<Timestamp>(times, t)};
 }
 
+/// Different questions about the same past: all within less than 1 after t.
+Questions different(NodeId node, Timestamp t, std::size_t count) {
+  Questions questions = repeated(node, t, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    questions.times[i] += static_cast<double>(i + 1) / static_cast<double>(count + 2);
+  }
+  return questions;
+}
+
 /// The questions that the slots of a layer ask of the next one.
 Questions next_questions(const Questions& asked, const Neighbors& layer, LayerTime layer_time) {
   Questions questions{layer.nodes, layer.times};
@@ -290,7 +299,7 @@ TEST_P(NeighborSamplerUniformTest, EveryPastEventIsEquallyLikely) {
   constexpr std::size_t kRows = 4000;
   const TemporalGraph graph(busy_node(past + 5));
   const NeighborSampler sampler(graph, {.strategy = SamplingStrategy::kUniform, .neighbors = k});
-  const Questions asked = repeated(0, static_cast<Timestamp>(past + 1), kRows);
+  const Questions asked = different(0, static_cast<Timestamp>(past), kRows);
   const Neighbors layer = sampler.sample(asked.roots(), kKey).at(0);
   std::vector<std::int64_t> counts(static_cast<std::size_t>(past));
   for (std::size_t row = 0; row < kRows; ++row) {
@@ -314,7 +323,7 @@ TEST(NeighborSamplerTest, EverySubsetIsEquallyLikely) {
   constexpr std::size_t kRows = 6000;
   const TemporalGraph graph(busy_node(6));
   const NeighborSampler sampler(graph, {.strategy = SamplingStrategy::kUniform, .neighbors = 3});
-  const Neighbors layer = sampler.sample(repeated(0, 100, kRows).roots(), kKey).at(0);
+  const Neighbors layer = sampler.sample(different(0, 100, kRows).roots(), kKey).at(0);
   std::map<std::set<Entry>, std::int64_t> frequency;
   for (std::size_t row = 0; row < kRows; ++row) {
     const Entries drawn = row_of(layer, row);
@@ -334,13 +343,13 @@ TEST(NeighborSamplerTest, KeysAndLayersDrawAnew) {
                                         .neighbors = 5,
                                         .layers = 2,
                                         .layer_time = LayerTime::kRoot});
-  const Questions asked = repeated(0, 100, 300);
+  const Questions asked = different(0, 100, 300);
   const auto first = sampler.sample(asked.roots(), kKey);
   expect_identical(sampler.sample(asked.roots(), kKey), first);
   const auto second = sampler.sample(asked.roots(), kKey.split(1));
   EXPECT_NE(first[0].events, second[0].events);
   EXPECT_NE(first[1].events, second[1].events);
-  EXPECT_NE(row_of(first[0], 0), row_of(first[0], 1)) << "rows share their draws";
+  EXPECT_NE(row_of(first[0], 0), row_of(first[0], 1)) << "questions share their draws";
 
   // A single-layer sampler asked as layer 1 was: the same past in the same row, another draw.
   const NeighborSampler single(graph, {.strategy = SamplingStrategy::kUniform, .neighbors = 5});
@@ -348,14 +357,18 @@ TEST(NeighborSamplerTest, KeysAndLayersDrawAnew) {
   EXPECT_NE(single.sample(again.roots(), kKey)[0].events, first[1].events);
 }
 
-TEST(NeighborSamplerTest, ADrawDependsOnItsRowAlone) {
+TEST(NeighborSamplerTest, ADrawDependsOnItsQuestionAlone) {
   const EventLog log = random_log(6, {.nodes = 10, .events = 400, .distinct_times = 100});
   const TemporalGraph graph(log);
   const Questions asked = all_questions(log);
   for (std::int64_t k : {3, 20}) {
     const NeighborSampler sampler(graph, {.strategy = SamplingStrategy::kUniform, .neighbors = k});
     const Neighbors all = sampler.sample(asked.roots(), kKey).at(0);
-    // A shorter batch, and one whose other rows ask something else.
+    // A shorter batch, one whose other rows ask something else, and one the other way round.
+    Questions reversed = asked;
+    std::ranges::reverse(reversed.nodes);
+    std::ranges::reverse(reversed.times);
+    const Neighbors backwards = sampler.sample(reversed.roots(), kKey).at(0);
     const std::size_t half = asked.size() / 2;
     Questions fewer{{asked.nodes.begin(), asked.nodes.begin() + static_cast<std::ptrdiff_t>(half)},
                     {asked.times.begin(), asked.times.begin() + static_cast<std::ptrdiff_t>(half)}};
@@ -365,6 +378,7 @@ TEST(NeighborSamplerTest, ADrawDependsOnItsRowAlone) {
     const Neighbors last = sampler.sample(others.roots(), kKey).at(0);
     for (std::size_t row = 0; row < asked.size(); ++row) {
       ASSERT_EQ(row_of(row < half ? first : last, row), row_of(all, row)) << "K = " << k;
+      ASSERT_EQ(row_of(backwards, asked.size() - 1 - row), row_of(all, row)) << "K = " << k;
     }
   }
 }

@@ -251,6 +251,19 @@ TEST(TrainerTest, SkippedBatchesAreSeenAndNotLearnedFrom) {
   EXPECT_EQ(trainer.records().size(), 1U) << "two batches were left of the first epoch";
 }
 
+TEST(TrainerTest, OptionsOfACheckpointAreComparedWhereTheyMatter) {
+  const LinkTask task(small_network());
+  Trainer trainer(task, quick("tgn"), kSmall);
+  Checkpoint checkpoint = trainer.checkpoint();
+  auto& options = checkpoint.document["options"];
+  EXPECT_FALSE(options["miner"].contains("plateau")) << "random has none";
+  options["miner"]["plateau"] = "raise";  // as of an older program, which named all
+  options["miner"].erase("corrupt");      // and did not have this one
+  trainer.resume(checkpoint);
+  options["model"]["width"] = 7;
+  EXPECT_TRUE(fails([&] { trainer.resume(checkpoint); }, {"written with width 7, and not"}));
+}
+
 TEST(TrainerTest, ALossThatIsNoNumberStopsTheRunWithAdvice) {
   Dataset network = small_network();
   std::vector<float> features(static_cast<std::size_t>(network.events.size()), 1);
@@ -259,11 +272,31 @@ TEST(TrainerTest, ALossThatIsNoNumberStopsTheRunWithAdvice) {
   const LinkTask task(std::move(network));
   TrainObserver nobody;
   for (const char* path : {"fast", "plain"}) {
+    for (const char* miner : {"random", "curnm"}) {
+      TrainOptions options = quick("tgn");
+      options.path = path;
+      options.miner = miner;
+      Trainer trainer(task, options, kSmall);
+      EXPECT_TRUE(fails([&] { trainer.run(nobody); }, {"the loss became", "--learning-rate"}))
+          << path << miner;
+    }
+  }
+}
+
+TEST(TrainerTest, AScoreThatIsNoNumberStopsTheRun) {
+  Dataset network = small_network();
+  std::vector<float> features(static_cast<std::size_t>(network.events.size()), 1);
+  // A message of a validation event, which later ones see.
+  features[static_cast<std::size_t>(0.8 * static_cast<double>(features.size()))] =
+      std::numeric_limits<float>::quiet_NaN();
+  network.edge_features = {std::move(features), 1};
+  const LinkTask task(std::move(network));
+  TrainObserver nobody;
+  for (const char* miner : {"random", "curnm"}) {
     TrainOptions options = quick("tgn");
-    options.path = path;
+    options.miner = miner;
     Trainer trainer(task, options, kSmall);
-    EXPECT_TRUE(fails([&] { trainer.run(nobody); }, {"the loss became", "--learning-rate"}))
-        << path;
+    EXPECT_TRUE(fails([&] { trainer.run(nobody); }, {"the score of a link", "is nan"})) << miner;
   }
 }
 
@@ -336,9 +369,9 @@ TEST(CheckpointTest, WithOtherOptionsIsRefused) {
   Trainer trainer(task, quick("jodie", 1), kSmall);
   Trainer wider(task, quick("jodie", 1), {.width = 20, .time_width = 8});
   EXPECT_TRUE(
-      fails([&] { wider.resume(trainer.checkpoint()); }, {"other options", "\"width\":20"}));
+      fails([&] { wider.resume(trainer.checkpoint()); }, {"written with width 16, and not 20"}));
   Trainer longer(task, quick("jodie", 2), kSmall);
-  EXPECT_TRUE(fails([&] { longer.resume(trainer.checkpoint()); }, {"other options"}));
+  EXPECT_TRUE(fails([&] { longer.resume(trainer.checkpoint()); }, {"epochs 1, and not 2"}));
 }
 
 TEST(CheckpointTest, OfAnotherShapeIsRefused) {

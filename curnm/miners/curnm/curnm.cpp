@@ -60,7 +60,8 @@ class CurnmMiner final : public NegativeMiner {
   Candidates propose(const EventBatch& batch, const Rng& key) override {
     Candidates candidates =
         pool_.build(batch, difficulty_.caching ? cache_.get() : nullptr, key.split(0));
-    if (difficulty_.delta > 0) {
+    // Learned from, or at least measured.
+    if (difficulty_.delta > 0 || options_.curriculum_metric == "training") {
       const std::int64_t count = options_.select == "batch"
                                      ? count_of(batch.size() * options_.pool)
                                      : batch.size() * count_of(options_.pool);
@@ -142,9 +143,9 @@ class CurnmMiner final : public NegativeMiner {
   }
 
   void end_epoch(double validation_metric) override {
-    const bool by_training = options_.curriculum_metric == "training" && training_batches_ > 0;
-    curriculum_.record(by_training ? training_ap_sum_ / static_cast<double>(training_batches_)
-                                   : validation_metric);
+    curriculum_.record(options_.curriculum_metric == "training"
+                           ? training_ap_sum_ / static_cast<double>(training_batches_)
+                           : validation_metric);
     training_ap_sum_ = 0;
     training_batches_ = renewed_ = refreshed_ = 0;
   }

@@ -16,7 +16,7 @@ constexpr std::int64_t kGrain = 32;  // roots that are worth a thread
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 void clear(float* values, std::int64_t count) {
-  std::memset(values, 0, index(count) * sizeof(float));
+  if (count > 0) std::memset(values, 0, index(count) * sizeof(float));  // it may be null otherwise
 }
 
 /// The pointers of one slot's neighbour.
@@ -43,9 +43,7 @@ CURNM_KERNEL void attend_root(const AttentionInput& in, const AttentionOutput& o
   float* weights = out.weights + a * in.neighbors * in.heads;  // [K,H]
   clear(out.values + a * in.width, in.width);
   clear(out.times + a * in.heads * in.time_width, in.heads * in.time_width);
-  if (in.edge_width > 0) {
-    clear(out.edges + a * in.heads * in.edge_width, in.heads * in.edge_width);
-  }
+  clear(out.edges + a * in.heads * in.edge_width, in.heads * in.edge_width);
   clear(weights, in.neighbors * in.heads);
   for (std::int64_t h = 0; h < in.heads; ++h) {
     const float* q = in.q + query * in.width + h * head_width;
@@ -132,7 +130,7 @@ CURNM_KERNEL void query_gradient(const AttentionInput& in, std::span<const std::
   float* qe = out.qe + query * in.heads * in.edge_width;
   clear(q, in.width);
   clear(qt, in.heads * in.time_width);
-  if (in.edge_width > 0) clear(qe, in.heads * in.edge_width);
+  clear(qe, in.heads * in.edge_width);
   for (std::int32_t a : members) {
     const std::int64_t r = in.roots[index(a)];
     const float* scores = slots.scores.data() + a * in.neighbors * in.heads;
