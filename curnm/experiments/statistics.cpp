@@ -9,7 +9,6 @@
 #include "curnm/experiments/result_set.h"
 
 namespace curnm {
-namespace {}  // namespace
 
 Summary summarize(std::span<const double> scores) {
   const auto count = static_cast<double>(scores.size());

@@ -1,6 +1,5 @@
 #include "curnm/miners/embedded.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "curnm/base/distinct_rows.h"

@@ -148,7 +148,7 @@ CURNM_KERNEL void standardise_part(const float* x, const float* dy, std::int64_t
   }
 }
 
-/// The mean of sum(begin, count) over all parts of n values.
+/// The sum of sum(begin, count) over all parts of n values.
 template <class Sum>
 double sum_of_parts(std::int64_t n, const Sum& sum) {
   std::array<double, kParts> sums{};

@@ -60,7 +60,6 @@ void gated(const GatedInput& input, float* gate, float* out);
 void gated_backward(const GatedInput& input, const float* gate, const float* dout, float* dpre,
                     float* dh, float* dscale);
 
-/// y = (x - mean) / std + 1 over all n values, which do not all equal; returns mean and std.
 double sum_of_squares(const float* x, std::int64_t n);
 
 struct Moments {
@@ -68,6 +67,7 @@ struct Moments {
   float std = 0;
 };
 Moments moments(const float* x, std::int64_t n);
+/// y = (x - mean) / std + 1. REQUIRES: the n values are not all equal.
 void standardise(const float* x, std::int64_t n, const Moments& of, float* y);
 void standardise_backward(const float* x, std::int64_t n, const Moments& of, const float* dy,
                           float* dx);
