@@ -160,8 +160,9 @@ int run_train(const TrainFlags& flags) {
   watch_signals();
   const bool resuming = !flags.resume.empty();
   const std::string folder = resuming ? flags.resume : flags.out;
-  set_threads(flags.threads);
   RunSpec spec = resuming ? read_run(folder) : flags.spec;
+  set_threads(resuming && flags.threads == 0 ? spec.threads : flags.threads);
+  spec.threads = num_threads();
   Dataset dataset = open_dataset(spec.data);
   print_notes(dataset);
   const LinkTask task(std::move(dataset), spec.task);
@@ -206,7 +207,7 @@ void declare_flags(CLI::App& command, TrainFlags& flags) {
   add_fields(command, flags.spec.model);
   add_miner_flags(command, flags.spec.miner);
   add_fields(command, flags.spec.task);
-  command.add_option("--threads", flags.threads, "0: all cores");
+  command.add_option("--threads", flags.threads, "0: all cores, or as many as the run began with");
   command
       .add_option("--until-epoch", flags.until_epoch,
                   "pause after that many epochs, to be resumed later; 0: to the end")

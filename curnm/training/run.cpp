@@ -56,8 +56,10 @@ void create_run(const fs::path& folder, const RunSpec& spec) {
     fail("{} exists already: choose another --out, or continue it with --resume", folder.string());
   }
   AtomicFolder output(folder, /*replace=*/false);
-  ordered_json options = {
-      {"version", CURNM_VERSION}, {"data", spec.data}, {"data_digest", spec.data_digest}};
+  ordered_json options = {{"version", CURNM_VERSION},
+                          {"data", spec.data},
+                          {"data_digest", spec.data_digest},
+                          {"threads", spec.threads}};
   options.update(options_json(spec));
   write_file(output.staging() / "options.json", options.dump(2) + "\n");
   output.commit();
@@ -68,7 +70,9 @@ RunSpec read_run(const fs::path& folder) {
   if (!fs::exists(file)) fail("{} is not a run: it has no options.json", folder.string());
   try {
     const ordered_json options = ordered_json::parse(MappedFile::open(file)->text());
-    RunSpec spec{.data = options.at("data"), .data_digest = options.at("data_digest")};
+    RunSpec spec{.data = options.at("data"),
+                 .data_digest = options.at("data_digest"),
+                 .threads = options.value("threads", std::int64_t{0})};
     from_json(options.at("train"), spec.train);
     from_json(options.at("model"), spec.model);
     from_json(options.at("miner"), spec.miner);

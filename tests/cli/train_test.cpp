@@ -47,6 +47,7 @@ TEST_F(TrainCli, ARunLeavesOptionsMetricsResultAndCheckpoint) {
   EXPECT_EQ(options["model"]["dropout"], 0.1) << "resolved";
   EXPECT_FALSE(options["model"].contains("heads")) << "jodie has none";
   EXPECT_EQ(options["data_digest"], json::parse(curnm("stats net --json").out)["digest"]);
+  EXPECT_GE(options["threads"], 1);
 
   const std::string metrics = read("run/metrics.jsonl");
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 3);
@@ -181,6 +182,12 @@ TEST_F(TrainCli, DrawnNeighborsDoNotDependOnTheCompanyOfAQuestion) {
     const json pairs = json::parse(curnm("predict run --pairs pairs.csv --json").out);
     EXPECT_NEAR(pairs.back()["logit"].get<double>(), ranked[5]["logit"].get<double>(), 1e-5);
   }
+}
+
+TEST_F(TrainCli, AResumedRunHasTheThreadsItBeganWith) {
+  ASSERT_EQ(curnm(train("run", 2) + " --threads 3 --until-epoch 1").exit_code, 0);
+  ASSERT_EQ(curnm("train --resume run").exit_code, 0);
+  EXPECT_EQ(result("run")["environment"]["threads"], 3);
 }
 
 TEST_F(TrainCli, ARunDoesNotGoOnWithOtherData) {
