@@ -89,8 +89,8 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
   if (is_run) {
     spec = read_run(flags.target);
     refuse_unused<TaskOptions>(command, "the test of a trained run", kFreeAfterTraining);
-  } else {
-    check_task_flags(command, flags.task);
+  } else if (flags.task.split == "roll") {
+    refuse_flags(command, kOfTimeSplits, "--split roll");
   }
   Dataset dataset = open_dataset(spec.data);
   const LinkTask task(std::move(dataset), merged(spec.task, flags.task, command));

@@ -25,11 +25,9 @@ void check_miner_flags(const CLI::App& command, const std::string& miner,
                        const MinerOptions& options) {
   const MinerEntry& entry = find_entry("miner", miners(), miner);
   refuse_unused<MinerOptions>(command, entry.name, entry.options());
-  if (miner != "curnm" && command.count("--preset") > 0) {
-    throw UsageError(fmt::format("--preset has no effect on {}: it is for curnm", miner));
-  }
-  if (options.curnm.ablate == "pi" && command.count("--pi-strategy") > 0) {
-    throw UsageError("--pi-strategy has no effect with --ablate pi, which holds pi constant");
+  if (miner != "curnm") refuse_flags(command, {"--preset"}, miner + ": it is for curnm");
+  if (options.curnm.ablate == "pi") {
+    refuse_flags(command, {"--pi-strategy"}, "--ablate pi, which holds pi constant");
   }
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "curnm/base/options.h"
-#include "curnm/evaluation/task.h"
 
 namespace curnm::cli {
 
@@ -46,12 +45,15 @@ void refuse_unused(const CLI::App& command, std::string_view user, const Names& 
   }
 }
 
-/// The same for flags of a task that its kind of split has no use for.
-inline void check_task_flags(const CLI::App& command, const TaskOptions& task) {
-  if (task.split != "roll") return;
-  for (const char* flag : {"--boundary", "--hidden-share"}) {
-    if (command.count(flag) == 0) continue;
-    throw UsageError(fmt::format("{} has no effect on --split roll", flag));
+/// Flags of a task that a split of the data's own has no use for.
+constexpr std::initializer_list<const char*> kOfTimeSplits = {"--boundary", "--hidden-share"};
+
+/// Throws UsageError where one of these flags was given, which would have no effect on `user`.
+inline void refuse_flags(const CLI::App& command, std::initializer_list<const char*> flags,
+                         std::string_view user) {
+  for (const char* flag : flags) {
+    if (command.count(flag) > 0)
+      throw UsageError(fmt::format("{} has no effect on {}", flag, user));
   }
 }
 

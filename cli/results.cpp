@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/print.h"
 #include "cli/store_names.h"
 #include "curnm/base/names.h"
@@ -129,10 +130,9 @@ void add_results(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--format", flags->format, "table, csv or json")->capture_default_str();
   command->callback([flags, command] {
-    for (const char* flag : {"--protocol", "--metric"}) {
-      if (flags->format == "table" || command->count(flag) == 0) continue;
-      throw UsageError(fmt::format("{} has no effect on --format {}, which has all scores", flag,
-                                   flags->format));
+    if (flags->format != "table") {
+      refuse_flags(*command, {"--protocol", "--metric"},
+                   fmt::format("--format {}, which has all scores", flags->format));
     }
     run_results(*flags);
   });

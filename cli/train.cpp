@@ -137,7 +137,7 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
   if (flags.resume.empty()) {
     const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
     refuse_unused<ModelOptions>(command, model.name, model.options);
-    check_task_flags(command, flags.spec.task);
+    if (flags.spec.task.split == "roll") refuse_flags(command, kOfTimeSplits, "--split roll");
     return check_miner_flags(command, flags.spec.train.miner, flags.spec.miner);
   }
   constexpr std::array<std::string_view, 4> kOfTheSession = {"threads", "until-epoch",
@@ -149,11 +149,7 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
   refuse(flags.spec.model);
   refuse(flags.spec.miner);
   refuse(flags.spec.task);
-  for (const char* flag : {"--out", "--preset"}) {
-    if (command.count(flag) > 0) {
-      throw UsageError(fmt::format("{} has no effect on a run that is resumed", flag));
-    }
-  }
+  refuse_flags(command, {"--out", "--preset"}, "a run that is resumed");
 }
 
 int run_train(const TrainFlags& flags) {

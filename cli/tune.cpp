@@ -340,14 +340,11 @@ void add_tune(CLI::App& app, int& exit_code) {
   add_grid_flags(*command, flags->grid);
   command->add_flag("--json", flags->json, "the trials of the last rung as JSON, the best first");
   command->callback([flags, command, &exit_code] {
-    const std::string& strategy = flags->options.strategy;
-    const auto refuse = [&](const char* flag, bool used) {
-      if (used || command->count(flag) == 0) return;
-      throw UsageError(fmt::format("{} has no effect with --strategy {}", flag, strategy));
-    };
-    refuse("--trials", strategy != "grid");
-    refuse("--first-epochs", strategy == "halving");
-    refuse("--reduction", strategy == "halving");
+    const std::string strategy = "--strategy " + flags->options.strategy;
+    if (flags->options.strategy == "grid") refuse_flags(*command, {"--trials"}, strategy);
+    if (flags->options.strategy != "halving") {
+      refuse_flags(*command, {"--first-epochs", "--reduction"}, strategy);
+    }
     exit_code = run_tune(*flags);
   });
 }

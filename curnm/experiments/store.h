@@ -37,7 +37,7 @@ class ResultStore {
   enum class Mode { kWrite, kRead };
 
   /// For writing, the store is made where there is none. Throws Error for a file that is no store,
-  /// or one of a newer program.
+  /// or one of a newer program, and for writing also of an older one.
   explicit ResultStore(const std::filesystem::path& file, Mode mode = Mode::kWrite);
   ~ResultStore();
   ResultStore(ResultStore&&) noexcept;

@@ -200,7 +200,8 @@ TEST_F(ExperimentCli, ASearchSaysWhatItCannotDo) {
   EXPECT_TRUE(contains(error("--set epochs=4"), "use --epochs"));
   EXPECT_TRUE(contains(error("--set pool=4 --set pool=8"), "twice"));
   EXPECT_TRUE(contains(error("--set pool=4 --vary pool=4,8"), "--set and --vary both have pool"));
-  EXPECT_TRUE(contains(error("--strategy grid --trials 5"), "no effect with --strategy grid"));
+  EXPECT_TRUE(
+      contains(error("--strategy grid --trials 5"), "--trials has no effect on --strategy grid"));
   EXPECT_TRUE(contains(error("--strategy random --reduction 2"), "no effect"));
   EXPECT_TRUE(contains(error("--trials 0"), "--trials 0 is out of range"));
 }
