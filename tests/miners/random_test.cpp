@@ -18,7 +18,7 @@ class RandomPairsTest : public ::testing::Test {
   const MiningNetwork network_{random_log(3, {.nodes = 12, .events = 600, .distinct_times = 10})};
 
   ExtraPairs draw(const char* corrupt, const EventBatch& batch, std::int64_t count) const {
-    return RandomPairs(network_.context(), corrupt).draw(batch, count, Rng(1, Stream::kTest));
+    return RandomPairs(network_.context(), corrupt).draw(batch, count, {}, Rng(1, Stream::kTest));
   }
 
   /// For each pair: does it keep the source of its positive?
@@ -77,6 +77,44 @@ TEST_F(RandomPairsTest, APositiveHasOneOtherSourceAtMost) {
     for (const std::set<NodeId>& sources : others) EXPECT_LE(sources.size(), 1) << corrupt;
     EXPECT_GT(all.size(), 8) << "over the batch they vary";
   }
+}
+
+// Three random candidates per positive, of which two pairs with either source can be made.
+TEST_F(RandomPairsTest, RandomCandidatesOfThePoolServeAgain) {
+  const EventBatch batch = network_.batch(200, 300);
+  constexpr auto kHistorical = CandidateKind::kHistorical;
+  constexpr auto kRandom = CandidateKind::kRandom;
+  Candidates pool{.width = 4};
+  Rng rng(7, Stream::kTest);
+  DrawScratch scratch;
+  const RandomDestinations absent(&network_.pairs, network_.context().destinations);
+  for (std::size_t i = 0; i < 100; ++i) {
+    pool.nodes.resize(pool.nodes.size() + 4);
+    absent.draw(batch.src[i], batch.time[i], std::span(pool.nodes).last(4), rng, scratch);
+    pool.kinds.insert(pool.kinds.end(), {kHistorical, kRandom, kRandom, kRandom});
+  }
+  const ExtraPairs pairs =
+      RandomPairs(network_.context(), "half").draw(batch, 400, pool, Rng(1, Stream::kTest));
+  ASSERT_EQ(pairs.size(), 400);
+  int others = 0;
+  for (std::size_t x = 0; x < 400; ++x) {
+    const auto row = static_cast<std::size_t>(pairs.rows[x]);
+    const NodeId source = pairs.src[x];
+    EXPECT_FALSE(network_.pairs.occurs_at(source, pairs.dst[x], batch.time[row]));
+    const auto random = std::span(pool.nodes).subspan(row * 4 + 1, 3);
+    const std::size_t place = x % 4;  // two of the positive's own source, then two of the other
+    const auto usable = [&](NodeId v) {
+      return !network_.pairs.occurs_at(source, v, batch.time[row]);
+    };
+    if (place < 2) {
+      EXPECT_EQ(source, batch.src[row]);
+      EXPECT_EQ(pairs.dst[x], random[place]);
+    } else if (std::count_if(random.begin(), random.end(), usable) >= 2) {
+      EXPECT_NE(std::find(random.begin(), random.end(), pairs.dst[x]), random.end());
+      ++others;
+    }
+  }
+  EXPECT_GT(others, 100) << "the other source, too, takes what is there";
 }
 
 TEST_F(RandomPairsTest, LeftOpenTheMinerOrThePresetDecides) {

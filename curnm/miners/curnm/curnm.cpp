@@ -64,7 +64,7 @@ class CurnmMiner final : public NegativeMiner {
       const std::int64_t count = options_.select == "batch"
                                      ? count_of(batch.size() * options_.pool)
                                      : batch.size() * count_of(options_.pool);
-      candidates.extra = random_.draw(batch, count, key.split(1));
+      candidates.extra = random_.draw(batch, count, candidates, key.split(1));
     }
     return candidates;
   }
