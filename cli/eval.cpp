@@ -89,6 +89,8 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
   if (is_run) {
     spec = read_run(flags.target);
     refuse_unused<TaskOptions>(command, "the test of a trained run", kFreeAfterTraining);
+  } else if (fs::exists(fs::path(flags.target) / "options.json")) {
+    throw UsageError(fmt::format("{} is a run: --model is for rules on DATA", flags.target));
   } else if (flags.task.split == "roll") {
     refuse_flags(command, kOfTimeSplits, "--split roll");
   }

@@ -32,16 +32,16 @@ class Plan {
     count.failed += state == RunState::kFailed;
   }
 
-  void print() const {
+  void print(std::FILE* out) const {
     std::size_t width = 0;
     for (const std::string& row : rows_) width = std::max(width, row.size());
-    fmt::print(stderr, "{:<{}}", "", width);
-    for (const std::string& column : columns_) fmt::print(stderr, "{:>10}", column);
-    fmt::print(stderr, "\n");
+    fmt::print(out, "{:<{}}", "", width);
+    for (const std::string& column : columns_) fmt::print(out, "{:>10}", column);
+    fmt::print(out, "\n");
     for (const std::string& row : rows_) {
-      fmt::print(stderr, "{:<{}}", row, width);
-      for (const std::string& column : columns_) fmt::print(stderr, "{:>10}", text(row, column));
-      fmt::print(stderr, "\n");
+      fmt::print(out, "{:<{}}", row, width);
+      for (const std::string& column : columns_) fmt::print(out, "{:>10}", text(row, column));
+      fmt::print(out, "\n");
     }
   }
 
@@ -86,20 +86,32 @@ class Networks {
     if (found != networks_.end()) return found->second;
     const NamedNetwork& network = networks_[name] = find_named_network(name, folder_, fetch_);
     if (!network.missing.empty()) fmt::print(stderr, "warning: {}\n", network.missing);
-    const bool other_data = std::ranges::any_of(known.runs, [&](const RunResult& run) {
-      return run.network == name && run.state == RunState::kDone && !network.digest.empty() &&
-             run.data_digest != network.digest;
-    });
-    if (other_data) {
-      fmt::print(stderr, "warning: the store has runs on other data under the name {}\n", name);
-    }
+    warn_of_other_data(name, network, known);
     return network;
   }
 
+  /// Of runs that are over: says only where the data is here, and has changed.
+  void check(const std::string& name, const ResultSet& known) {
+    if (networks_.contains(name) || !checked_.insert(name).second) return;
+    warn_of_other_data(name, find_named_network(name, folder_, /*fetch=*/false), known);
+  }
+
  private:
+  static void warn_of_other_data(const std::string& name, const NamedNetwork& network,
+                                 const ResultSet& known) {
+    const bool differs = std::ranges::any_of(known.runs, [&](const RunResult& run) {
+      return run.network == name && run.state == RunState::kDone && !network.digest.empty() &&
+             run.data_digest != network.digest;
+    });
+    if (differs) {
+      fmt::print(stderr, "warning: the store has runs on other data under the name {}\n", name);
+    }
+  }
+
   std::filesystem::path folder_;
   bool fetch_;
   std::map<std::string, NamedNetwork> networks_;
+  std::set<std::string> checked_;
 };
 
 bool over(RunState state) { return state == RunState::kDone || state == RunState::kFailed; }
@@ -113,7 +125,6 @@ struct Work {
   Plan plan;
   std::vector<std::size_t> jobs;  // to be done, by their place in the experiment
   std::vector<double> seconds;    // of each, as estimated
-  std::int64_t failed = 0;        // and are left so
 };
 
 /// `states`: of the jobs. Cells that share a run count once.
@@ -125,8 +136,10 @@ Work work_of(const Experiment& experiment, const std::vector<RunState>& states, 
     const Job& job = experiment.jobs[i];
     work.plan.add(job, states[i]);
     if (!seen.insert(job.key()).second) continue;
-    work.failed += states[i] == RunState::kFailed;
-    if (over(states[i])) continue;
+    if (over(states[i])) {
+      networks.check(job.network, known);
+      continue;
+    }
     work.jobs.push_back(i);
     work.seconds.push_back(
         estimated_seconds(job, networks.at(job.network, known).events, epochs_of(job), known));
@@ -134,14 +147,14 @@ Work work_of(const Experiment& experiment, const std::vector<RunState>& states, 
   return work;
 }
 
-void print_work(const Work& work, const RunnerOptions& options) {
-  work.plan.print();
+void print_work(const Work& work, const RunnerOptions& options, std::FILE* out) {
+  work.plan.print(out);
   if (work.jobs.empty()) {
-    fmt::print(stderr, "nothing is left to run\n");
+    fmt::print(out, "nothing is left to run\n");
     return;
   }
   const double seconds = std::accumulate(work.seconds.begin(), work.seconds.end(), 0.0);
-  fmt::print(stderr,
+  fmt::print(out,
              "{} runs to do, {} at a time with {} thread(s) each: about {}, less where training "
              "stops early\n",
              work.jobs.size(), options.workers, options.threads,
@@ -163,7 +176,7 @@ int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
     states.push_back(retried ? RunState::kWaiting : state);
   }
   Networks networks(flags.grid.data_folder, /*fetch=*/false);
-  print_work(work_of(experiment, states, networks, known), runner_options(flags.grid));
+  print_work(work_of(experiment, states, networks, known), runner_options(flags.grid), stdout);
   return 0;
 }
 
@@ -174,7 +187,7 @@ int run_experiment(const ExperimentFlags& flags) {
   if (flags.plan) return show_plan(experiment, flags);
 
   ResultStore store(flags.grid.store);
-  const std::vector<std::int64_t> runs = store.plan(experiment);
+  const std::vector<std::int64_t> runs = planned(store, experiment);
   std::vector<RunState> states;
   for (std::int64_t run : runs) {
     if (flags.grid.retry_failed) store.retry(run);
@@ -183,7 +196,7 @@ int run_experiment(const ExperimentFlags& flags) {
   const ResultSet known = store.load({.curves = false});
   Networks networks(flags.grid.data_folder, /*fetch=*/true);
   const Work work = work_of(experiment, states, networks, known);
-  print_work(work, options);
+  print_work(work, options, stderr);
 
   std::vector<Assignment> assignments;
   std::map<std::int64_t, double> estimates;
@@ -197,7 +210,10 @@ int run_experiment(const ExperimentFlags& flags) {
   watch_signals();
   GridProgress progress(std::move(estimates), options.workers);
   RunnerOutcome outcome = run_assignments(store, assignments, options, progress);
-  outcome.failed += work.failed;
+  // Not only ours: also what failed before, or in the hands of another process.
+  outcome.failed = std::ranges::count_if(std::set(runs.begin(), runs.end()), [&](std::int64_t run) {
+    return store.state(run) == RunState::kFailed;
+  });
   fmt::print(stderr, "look at it: curnm report {} --out report.html\n", flags.grid.store);
   return report_outcome(outcome, flags.grid);
 }

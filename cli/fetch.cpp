@@ -47,8 +47,9 @@ class DownloadBar {
 
 void run_fetch(const FetchFlags& flags) {
   const CatalogEntry& entry = find_network(flags.name);
-  const Dataset dataset = fetch_with_bar(entry, {.cache = flags.cache, .url = flags.url});
   const std::string out = flags.out.empty() ? fmt::format("data/{}", entry.name) : flags.out;
+  check_target(out, flags.force);  // before a long download
+  const Dataset dataset = fetch_with_bar(entry, {.cache = flags.cache, .url = flags.url});
   save_dataset(dataset, out, flags.force);
   print_saved(dataset, out);
 }

@@ -57,6 +57,19 @@ RunnerOptions runner_options(const GridFlags& flags) {
           .threads = flags.threads};
 }
 
+std::vector<std::int64_t> planned(ResultStore& store, const Experiment& experiment) {
+  std::set<std::int64_t> before;
+  for (const RunResult& run : store.load({.experiments = {experiment.name}, .curves = false}).runs)
+    before.insert(run.id);
+  const std::vector<std::int64_t> runs = store.plan(experiment);
+  for (std::int64_t run : runs) before.erase(run);
+  if (!before.empty()) {
+    fmt::print(stderr, "note: {} run(s) that {} had before are no longer part of it\n",
+               before.size(), experiment.name);
+  }
+  return runs;
+}
+
 std::string time_span(double seconds) {
   if (seconds < 60) return fmt::format("{:.0f} s", seconds);
   const auto minutes = static_cast<std::int64_t>(std::round(seconds / 60));

@@ -25,6 +25,10 @@ void add_grid_flags(CLI::App& command, GridFlags& flags);
 /// Throws UsageError for counts that make no sense.
 RunnerOptions runner_options(const GridFlags& flags);
 
+/// The runs of the experiment's cells. What it was before under the same name stays in the store,
+/// but not in its tables.
+std::vector<std::int64_t> planned(ResultStore& store, const Experiment& experiment);
+
 /// "40 s", "4 min", "2 h 10 min", "3 days 5 h".
 std::string time_span(double seconds);
 

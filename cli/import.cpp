@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "cli/print.h"
+#include "curnm/base/error.h"
 #include "curnm/data/reader.h"
 
 namespace curnm::cli {
@@ -15,6 +16,7 @@ struct ImportFlags {
 };
 
 void run_import(const ImportFlags& flags) {
+  if (is_dataset(flags.source)) fail("{} is imported already", flags.source);
   const Stopwatch watch;
   Dataset dataset = read_network(flags.source, flags.format, flags.read);
   if (!flags.name.empty()) dataset.name = flags.name;

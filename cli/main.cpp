@@ -71,9 +71,12 @@ int run(int argc, char** argv) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
     reject_leftovers(app);
-    const std::string name = innermost(app).get_name();
-    throw UsageError(fmt::format("{}\nRun '{}{} --help' for the options.", error.what(),
-                                 name == "curnm" ? "" : "curnm ", name));
+    std::string name;
+    for (const CLI::App* command = &innermost(app); command != nullptr;
+         command = command->get_parent()) {
+      name = command->get_name() + (name.empty() ? "" : " ") + name;
+    }
+    throw UsageError(fmt::format("{}\nRun '{} --help' for the options.", error.what(), name));
   }
   return exit_code;
 }

@@ -12,8 +12,7 @@ namespace fs = std::filesystem;
 
 NamedNetwork opened(const std::string& data) {
   const Dataset dataset = open_dataset(data);
-  // A run keeps the path and may be continued from elsewhere.
-  return {.data = is_synthetic(data) ? data : fs::absolute(data).string(),
+  return {.data = from_anywhere(data),
           .missing = "",
           .events = dataset.events.size(),
           .digest = dataset.digest()};

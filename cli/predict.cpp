@@ -7,8 +7,9 @@
 #include "cli/process.h"
 #include "curnm/base/csv.h"
 #include "curnm/base/names.h"
+#include "curnm/data/event_table.h"
 #include "curnm/data/open.h"
-#include "curnm/data/text_file.h"
+#include "curnm/data/reader.h"
 #include "curnm/training/run.h"
 
 namespace curnm::cli {
@@ -88,14 +89,21 @@ void answer(Trainer& trainer, std::vector<Question>& questions) {
 std::vector<Question> read_questions(const fs::path& path, const Names& names) {
   const TextFile file(path);
   RowReader rows(file.text(), path);
+  const TableLayout layout = table_layout(rows, {});
   std::vector<Question> questions;
-  bool first = true;
   while (rows.next()) {
-    const auto fields = rows.fields();
-    if (fields.size() != 3) rows.fail_here("{} columns; src,dst,time are expected", fields.size());
-    if (std::exchange(first, false) && !is_number(fields[2])) continue;  // a header
-    questions.push_back({names.find(std::string(fields[0])), names.find(std::string(fields[1])),
-                         parse_time(rows, fields[2])});
+    if (rows.fields().size() != layout.width) {
+      rows.fail_here("{} columns instead of {}", rows.fields().size(), layout.width);
+    }
+    const auto at = [&](int column) { return rows.fields()[static_cast<std::size_t>(column)]; };
+    const auto node = [&](int column) {
+      try {
+        return names.find(std::string(at(column)));
+      } catch (const Error& error) {
+        rows.fail_here("{}", error.what());
+      }
+    };
+    questions.push_back({node(layout.src), node(layout.dst), parse_time(rows, at(layout.time))});
   }
   if (questions.empty()) fail("{} has no pairs", path.string());
   return questions;
@@ -135,7 +143,10 @@ void run_predict(const PredictFlags& flags) {
   std::vector<Question> questions;
   if (flags.pairs.empty()) {
     const NodeId src = names.find(flags.src);
-    for (NodeId dst : task.train_destinations()) questions.push_back({src, dst, flags.time});
+    for (NodeId dst : task.destinations_before(flags.time)) {
+      questions.push_back({src, dst, flags.time});
+    }
+    if (questions.empty()) fail("nothing has happened before time {}", flags.time);
   } else {
     questions = read_questions(flags.pairs, names);
   }
@@ -169,6 +180,7 @@ void add_predict(CLI::App& app) {
     if (flags->pairs.empty() ? !one : part_of_one) {
       throw UsageError("give either --src and --time (and --topk), or --pairs FILE");
     }
+    if (!std::isfinite(flags->time)) throw UsageError("--time must be a finite number");
     run_predict(*flags);
   });
 }

@@ -1,12 +1,15 @@
 #include "cli/process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/file.h>
 #include <torch/torch.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <string_view>
 #include <thread>
@@ -30,8 +33,24 @@ void keep_freed_memory() {
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
+FileLock::FileLock(const std::filesystem::path& file, const std::string& work)
+    : descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+  // Where the file system cannot lock, nothing is gained by refusing to work.
+  if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(descriptor_);
+    fail("another process is {}", work);
+  }
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
 void set_threads(std::int64_t threads) {
-  if (threads < 0) throw UsageError(fmt::format("--threads {} must not be negative", threads));
+  constexpr std::int64_t kMost = 1024;
+  if (threads < 0 || threads > kMost) {
+    throw UsageError(fmt::format("--threads {} must be between 0 and {}", threads, kMost));
+  }
   const int count = threads > 0
                         ? static_cast<int>(threads)
                         : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

@@ -19,20 +19,22 @@ namespace fs = std::filesystem;
 struct ReportFlags {
   std::string source;
   std::string out;
-  std::string format = "html";
+  std::string format;
   std::string title;
   std::vector<std::string> experiments;
 };
 
 struct FormatEntry {
   std::string_view name;
+  std::string_view extension;
   std::string (*write)(const ResultSet&, const ReportOptions&);
 };
 constexpr std::array<FormatEntry, 4> kFormats = {{
-    {"html", html_report},
-    {"md", markdown_report},
-    {"latex", latex_report},
-    {"csv", [](const ResultSet& results, const ReportOptions&) { return csv_report(results); }},
+    {"html", ".html", html_report},
+    {"md", ".md", markdown_report},
+    {"latex", ".tex", latex_report},
+    {"csv", ".csv",
+     [](const ResultSet& results, const ReportOptions&) { return csv_report(results); }},
 }};
 
 /// A store, or the folder of one run.
@@ -50,9 +52,17 @@ ResultSet read_results(const ReportFlags& flags) {
   return results;
 }
 
+/// As asked for, else by the name of the file.
+const FormatEntry& format_of(const ReportFlags& flags) {
+  const std::span<const FormatEntry> formats(kFormats);
+  if (!flags.format.empty()) return find_entry("format", formats, flags.format);
+  const auto named =
+      std::ranges::find(formats, fs::path(flags.out).extension().string(), &FormatEntry::extension);
+  return named == formats.end() ? formats.front() : *named;
+}
+
 void run_report(const ReportFlags& flags) {
-  const FormatEntry& format =
-      find_entry("format", std::span<const FormatEntry>(kFormats), flags.format);
+  const FormatEntry& format = format_of(flags);
   const ResultSet results = read_results(flags);
   const std::string text = format.write(
       results,
@@ -73,7 +83,8 @@ void add_report(CLI::App& app) {
       app.add_subcommand("report", "Tables and charts of a store of results, or of one run");
   command->add_option("source", flags->source, "a store, or the folder of a run")->required();
   command->add_option("--out", flags->out, "file to write (default: the standard output)");
-  command->add_option("--format", flags->format, "html, md, latex or csv")->capture_default_str();
+  command->add_option("--format", flags->format,
+                      "html, md, latex or csv (default: by the name of the file, else html)");
   command->add_option("--title", flags->title, "of the page");
   command->add_option("--experiment", flags->experiments, "only of these experiments")
       ->allow_extra_args(false);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <filesystem>
+#include <numbers>
 
 #include "cli/commands.h"
 #include "cli/machine.h"
@@ -101,6 +102,29 @@ void print_options(const std::string& part, const ordered_json& options) {
   fmt::print(stderr, "\n");
 }
 
+/// What a reader of the results should know about the data.
+std::vector<std::string> notes_on(const LinkTask& task, const ordered_json& model) {
+  std::vector<std::string> notes;
+  constexpr double kSlowestTurn = 2e9 * std::numbers::pi;  // of the fixed encoding, TimeEncoding
+  const double span = task.log().time.back() - task.log().time.front();
+  if (model.value("time-encoding", "") == "fixed" && span > kSlowestTurn) {
+    notes.push_back(
+        fmt::format("times span {:.2g} units, and the fixed time encoding tells gaps apart up to "
+                    "{:.2g}: give them in seconds, or another unit that long",
+                    span, kSlowestTurn));
+  }
+  for (const ProtocolEntry& entry : protocols()) {
+    const std::int64_t rows =
+        task.test().negatives[static_cast<std::size_t>(entry.protocol)].unavoidable;
+    if (rows == 0) continue;
+    notes.push_back(
+        fmt::format("{} {} negatives of the test are events at their time: their source meets "
+                    "every destination",
+                    grouped(rows), entry.name));
+  }
+  return notes;
+}
+
 void print_setup(const RunSpec& spec, const LinkTask& task, const std::string& folder) {
   fmt::print(stderr, "{} on {}: {} training, {} validation, {} test events ({} with new nodes)\n",
              spec.train.model, task.dataset().name, grouped(task.train().size()),
@@ -110,11 +134,16 @@ void print_setup(const RunSpec& spec, const LinkTask& task, const std::string& f
   for (const auto& [part, options] : parts.items()) print_options(part, options);
   fmt::print(stderr, "curnm {}, data {}, run folder {}\n", CURNM_VERSION,
              task.data_digest().substr(0, 12), folder);
+  for (const std::string& note : notes_on(task, parts["model"])) {
+    fmt::print(stderr, "note: {}\n", note);
+  }
 }
 
 ordered_json finish(Trainer& trainer, const fs::path& folder) {
   double seconds = 0;
-  for (const EpochRecord& record : trainer.records()) seconds += record.seconds;
+  for (const EpochRecord& record : trainer.records()) {
+    seconds += record.seconds - record.stages[static_cast<std::size_t>(Stage::kValidate)];
+  }
   ordered_json result = test_run(trainer);
   const LinkTask& task = trainer.task();
   result["best_baseline"] = best_baselines(task, task.test());
@@ -152,11 +181,20 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
   refuse_flags(command, {"--out", "--preset"}, "a run that is resumed");
 }
 
+/// What an option would be now is not what an older program without it did.
+void refuse_older(const std::string& folder, const RunSpec& spec) {
+  const std::vector<std::string> names = unrecorded_options(folder, spec);
+  if (names.empty()) return;
+  fail("{} was begun by an older program without {}: it cannot go on as it began, only be tested",
+       folder, fmt::join(names, ", "));
+}
+
 int run_train(const TrainFlags& flags) {
   watch_signals();
   const bool resuming = !flags.resume.empty();
   const std::string folder = resuming ? flags.resume : flags.out;
   RunSpec spec = resuming ? read_run(folder) : flags.spec;
+  if (!resuming) spec.data = from_anywhere(spec.data);
   set_threads(resuming && flags.threads == 0 ? spec.threads : flags.threads);
   spec.threads = num_threads();
   Dataset dataset = open_dataset(spec.data);
@@ -170,7 +208,9 @@ int run_train(const TrainFlags& flags) {
          spec.data_digest, task.data_digest());
   }
   spec.data_digest = task.data_digest();
+  if (resuming) refuse_older(folder, spec);
   if (!resuming) create_run(folder, spec);
+  const FileLock alone(fs::path(folder) / "options.json", "training " + folder);
   if (resuming && fs::exists(fs::path(folder) / "checkpoint")) {
     trainer.resume(load_checkpoint(fs::path(folder) / "checkpoint"));
   }
@@ -207,10 +247,11 @@ void declare_flags(CLI::App& command, TrainFlags& flags) {
   command
       .add_option("--until-epoch", flags.until_epoch,
                   "pause after that many epochs, to be resumed later; 0: to the end")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000000}));
   command
       .add_option("--checkpoint-seconds", flags.checkpoint_seconds,
                   "least time between checkpoints")
+      ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   command.add_flag("--json", flags.json, "the result as one JSON document");
 }

@@ -168,7 +168,7 @@ class Study {
         options_(runner_options(flags.grid)),
         store_(flags.grid.store),
         jobs_(trials.jobs) {
-    for (std::int64_t run : store_.plan(trials)) {
+    for (std::int64_t run : planned(store_, trials)) {
       trials_.push_back({.number = std::ssize(trials_), .run = run});
     }
   }
@@ -287,8 +287,8 @@ void print_best(const ordered_json& best, const TuneFlags& flags, const std::str
                std::isnan(test.get<double>()) ? "-" : fmt::format("{:.4f}", test.get<double>()),
                flags_text(trial["flags"]));
   }
-  fmt::print("the best: curnm train {} --model {} --miner {} --seed {}{}\n", data,
-             flags.options.model, flags.options.miner, flags.options.seed,
+  fmt::print("the best: curnm train {} --model {} --miner {} --seed {} --threads {}{}\n", data,
+             flags.options.model, flags.options.miner, flags.options.seed, flags.grid.threads,
              flags_text(best.front()["flags"]));
 }
 

@@ -104,7 +104,7 @@ struct CurnmOptions {
                 .choices = kPlateaus},
           plateau);
     visit(Field{.name = "curriculum-metric",
-                .help = "progress by AP on validation (paper) or on the training batches",
+                .help = "progress by AP on validation (paper) or by AUC on the training batches",
                 .choices = kCurriculumMetrics},
           curriculum_metric);
     visit(Field{.name = "select",

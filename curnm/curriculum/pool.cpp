@@ -79,26 +79,17 @@ void NegativePool::fill(const Row& row, const PoolShape& shape, std::span<const 
     add(node, CandidateKind::kHard, partners_->last_before(row.u, node, row.t));
   }
   std::vector<Partner> partners(static_cast<std::size_t>(shape.historical));
-  const std::int64_t met = partners_->draw(row.u, row.t, rng, scratch, partners, is_new);
+  Rng of_partners = rng.split(0);  // rng itself is for the random ones
+  const std::int64_t met = partners_->draw(row.u, row.t, of_partners, scratch, partners, is_new);
   for (const Partner& partner : std::span(partners).first(static_cast<std::size_t>(met))) {
     add(partner.node, CandidateKind::kHistorical, partner.last);
   }
-  const auto destinations = destinations_.all();
-  const auto destination = [&](std::int64_t i) {
-    return destinations[static_cast<std::size_t>(i)];
-  };
   const auto add_random = [&](NodeId node) {
     add(node, CandidateKind::kRandom, partners_->last_before(row.u, node, row.t));
   };
-  // draw_distinct does not ask twice about what it has taken, so `is_new` may see it in the row.
-  const std::size_t fixed = size;
-  draw_distinct(
-      0, static_cast<std::int64_t>(destinations.size()),
-      static_cast<std::int64_t>(row.nodes.size() - fixed), rng, scratch,
-      [&](std::int64_t i) {
-        return is_new(destination(i)) && !partners_->occurs_at(row.u, destination(i), row.t);
-      },
-      [&](std::int64_t i) { add_random(destination(i)); });
+  // It does not ask twice about what it has taken, so `is_new` may see that in the row.
+  draw_absent(*partners_, destinations_.all(), row.u, row.t,
+              static_cast<std::int64_t>(row.nodes.size() - size), rng, scratch, is_new, add_random);
   const std::size_t distinct = size;
   while (size < row.nodes.size()) {
     if (distinct == 0) {

@@ -35,8 +35,9 @@ class NegativePool {
                std::vector<NodeId> destinations, std::int64_t size, double gamma_hist);
 
   /// `late` may be null: then all pools are early ones. An event without a cache entry gets an
-  /// early pool too. The key decides all draws. Hard candidates come first in a row, in the order
-  /// of the cache.
+  /// early pool too. Hard candidates come first in a row, in the order of the cache. The key
+  /// decides all draws; random destinations of row i come from key.split(i) itself, for who wants
+  /// the same ones (RandomPairs).
   Candidates build(const EventBatch& batch, const HardCache* late, const Rng& key) const;
 
  private:

@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include <array>
 #include <cctype>
 #include <initializer_list>
 
@@ -101,12 +102,38 @@ TableLayout layout_from_header(const RowReader& rows, const ReadOptions& options
   return layout;
 }
 
+/// Columns that the user names by their number, counting from 1.
+TableLayout layout_by_number(const RowReader& rows, const ReadOptions& options) {
+  std::vector<std::string> numbers;
+  for (std::size_t i = 1; i <= rows.fields().size(); ++i) numbers.push_back(std::to_string(i));
+  Header header(rows, std::vector<std::string_view>(numbers.begin(), numbers.end()));
+  for (const std::string& name : options.drop_columns) header.claim(name, {});
+  TableLayout layout{.src = -1, .dst = -1, .time = -1, .width = numbers.size()};
+  struct Part {
+    int& column;
+    const std::string& asked;
+    const char* usual;
+    const char* what;
+  };
+  const std::array<Part, 3> parts = {{{layout.src, options.src_column, "1", "src"},
+                                      {layout.dst, options.dst_column, "2", "dst"},
+                                      {layout.time, options.time_column, "3", "time"}}};
+  for (const Part& part : parts) {  // what is asked for may be another's usual place
+    if (!part.asked.empty()) part.column = header.claim(part.asked, {});
+  }
+  for (const Part& part : parts) {
+    if (part.column < 0) part.column = header.require("", {part.usual}, part.what);
+  }
+  layout.features = header.unclaimed();
+  return layout;
+}
+
 /// Without names the columns are src, dst, time, label, features; the label of a fourth column
 /// is only assumed where there is one.
 TableLayout layout_by_position(const RowReader& rows, const ReadOptions& options) {
   if (!options.src_column.empty() || !options.dst_column.empty() || !options.time_column.empty() ||
       !options.drop_columns.empty()) {
-    rows.fail_here("columns are named on the command line, but the table has no header");
+    return layout_by_number(rows, options);
   }
   TableLayout layout{.width = rows.fields().size()};
   if (layout.width > 3) layout.label = 3;
@@ -120,19 +147,23 @@ TableLayout layout_by_position(const RowReader& rows, const ReadOptions& options
 
 bool recognises_csv(const fs::path& path) { return fs::is_regular_file(path); }
 
-Dataset read_csv(const fs::path& path, const ReadOptions& options) {
-  const TextFile file(path);
-  RowReader rows(file.text(), path);
-  if (!rows.next()) fail("{} is empty", path.string());
+TableLayout table_layout(RowReader& rows, const ReadOptions& options) {
+  if (!rows.next()) fail("{} is empty", rows.path());
   if (rows.fields().size() < 3) {
     rows.fail_here("{} column(s); a network needs at least src, dst and time",
                    rows.fields().size());
   }
   // Without a header the third column is the time, and a time is a number.
   const bool has_header = !is_number(rows.fields()[2]);
-  TableLayout layout =
-      has_header ? layout_from_header(rows, options) : layout_by_position(rows, options);
-  if (!has_header) rows.put_back();
+  if (has_header) return layout_from_header(rows, options);
+  rows.put_back();
+  return layout_by_position(rows, options);
+}
+
+Dataset read_csv(const fs::path& path, const ReadOptions& options) {
+  const TextFile file(path);
+  RowReader rows(file.text(), path);
+  TableLayout layout = table_layout(rows, options);
   if (options.separate_ids) {
     layout.src_prefix = "src:";
     layout.dst_prefix = "dst:";

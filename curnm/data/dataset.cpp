@@ -197,15 +197,18 @@ bool is_dataset(const fs::path& folder) {
   return fs::is_regular_file(folder / "meta.json", error);
 }
 
-void save_dataset(const Dataset& dataset, const fs::path& folder, bool force) {
+void check_target(const fs::path& folder, bool force) {
   if (!is_replaceable(folder)) {
     fail("{} exists and is not a curnm data set; it is left alone", folder.string());
   }
-
   std::error_code unusable;  // then AtomicFolder says why
   if (!force && fs::exists(folder, unusable)) {
     fail("{} exists already; pass --force to replace it", folder.string());
   }
+}
+
+void save_dataset(const Dataset& dataset, const fs::path& folder, bool force) {
+  check_target(folder, force);
   AtomicFolder output(folder, force);
   for_each_column(dataset, dataset.events.size(), [&](const ColumnSpec& spec, const auto& column) {
     if (column.empty()) return;

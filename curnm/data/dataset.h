@@ -33,6 +33,9 @@ struct Dataset {
 /// Writes a folder: meta.json and one raw little-endian file per column. The folder appears
 /// complete or not at all. An existing data set is replaced only with `force`, anything else never.
 void save_dataset(const Dataset& dataset, const std::filesystem::path& folder, bool force);
+/// Throws the Error that save_dataset would throw because of what is there: for who has long to
+/// wait until then.
+void check_target(const std::filesystem::path& folder, bool force);
 
 /// Maps a folder that `save_dataset` wrote. Checks version, sizes, digests and the log's
 /// invariants; throws Error naming the file that is damaged.

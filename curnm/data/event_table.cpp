@@ -90,6 +90,9 @@ EventTable read_rows(RowReader& rows, const TableLayout& layout) {
   std::string prefixed;
   const auto intern = [&](const std::string& prefix, std::string_view name) {
     if (name.empty()) rows.fail_here("a node id is empty");
+    if (!is_text(name)) {
+      rows.fail_here("a node id is not UTF-8 text: convert the file, for example with iconv");
+    }
     if (prefix.empty()) return table.ids.intern(name);
     prefixed.assign(prefix).append(name);
     return table.ids.intern(prefixed);

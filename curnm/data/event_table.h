@@ -23,6 +23,10 @@ struct TableLayout {
   std::string dst_prefix = {};
 };
 
+struct ReadOptions;
+/// The layout of a table by its first row, which is passed over if it is a header.
+TableLayout table_layout(RowReader& rows, const ReadOptions& options);
+
 /// The rows of a delimited text, in the order of the file, with nodes numbered as they appear.
 struct EventTable {
   std::vector<NodeId> src;

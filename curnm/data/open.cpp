@@ -1,5 +1,7 @@
 #include "curnm/data/open.h"
 
+#include <filesystem>
+
 #include "curnm/base/names.h"
 #include "curnm/data/reader.h"
 #include "curnm/data/synthetic.h"
@@ -10,6 +12,10 @@ constexpr std::string_view kSynthetic = "synthetic";
 
 bool is_synthetic(std::string_view data) {
   return data == kSynthetic || data.starts_with("synthetic:");
+}
+
+std::string from_anywhere(const std::string& data) {
+  return is_synthetic(data) ? data : std::filesystem::absolute(data).lexically_normal().string();
 }
 
 Dataset open_dataset(std::string_view data) {

@@ -9,6 +9,9 @@ namespace curnm {
 /// Whether it names a network that is made, not read: `synthetic[:preset]`.
 bool is_synthetic(std::string_view data);
 
+/// The same network as `open_dataset` would open, whatever the working directory.
+std::string from_anywhere(const std::string& data);
+
 /// What every command accepts as DATA: an imported folder, a raw file or folder in any known
 /// format, or `synthetic[:preset]`.
 Dataset open_dataset(std::string_view data);

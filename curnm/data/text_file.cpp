@@ -199,4 +199,29 @@ float parse_float(const RowReader& row, std::string_view text, std::string_view 
   return value;
 }
 
+bool is_text(std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size();) {
+    const auto at = [&](std::size_t j) {
+      return j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0U;
+    };
+    const unsigned lead = at(i);
+    if (lead == 0) return false;
+    if (lead < 0x80) {
+      ++i;
+      continue;
+    }
+    const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    if (lead < 0xC2 || lead > 0xF4) return false;
+    for (std::size_t j = 1; j < length; ++j) {
+      if ((at(i + j) & 0xC0U) != 0x80U) return false;
+    }
+    const unsigned second = at(i + 1);
+    const bool too_long = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+    const bool no_character = (lead == 0xED && second > 0x9F) || (lead == 0xF4 && second > 0x8F);
+    if (too_long || no_character) return false;
+    i += length;
+  }
+  return true;
+}
+
 }  // namespace curnm

@@ -70,5 +70,7 @@ class RowReader {
 double parse_time(const RowReader& row, std::string_view text);
 float parse_float(const RowReader& row, std::string_view text, std::string_view what);
 bool is_number(std::string_view text);
+/// Whether it is UTF-8 without zero bytes: what JSON and a terminal can show.
+bool is_text(std::string_view bytes);
 
 }  // namespace curnm

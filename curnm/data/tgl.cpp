@@ -1,4 +1,5 @@
 #include "curnm/base/error.h"
+#include "curnm/base/files.h"
 #include "curnm/data/event_table.h"
 #include "curnm/data/npy.h"
 #include "curnm/data/readers.h"
@@ -67,9 +68,7 @@ Dataset read_tgl(const fs::path& folder, const ReadOptions&) {
   } else {
     note_tensor_file(table, folder, "node_features");
   }
-  const fs::path name = fs::absolute(folder).lexically_normal();
-  return finish(std::move(table),
-                (name.filename().empty() ? name.parent_path() : name).filename().string());
+  return finish(std::move(table), last_name(fs::absolute(folder).lexically_normal()));
 }
 
 }  // namespace curnm

@@ -32,9 +32,9 @@ std::unique_ptr<Scorer> scorer(Rule rule) {
   return std::make_unique<RuleScorer<Rule>>(std::move(rule));
 }
 
-/// log(1 + time since), larger than any real one where there was nothing.
+/// log(1 + time since), larger than that of any time where there was nothing.
 double age(Timestamp last, Timestamp t) {
-  constexpr double kForever = 30;
+  constexpr double kForever = 710;
   return last == kNever ? kForever : std::log1p(t - last);
 }
 

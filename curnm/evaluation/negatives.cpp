@@ -4,6 +4,7 @@
 
 #include "curnm/base/error.h"
 #include "curnm/base/parallel.h"
+#include "curnm/graph/distinct_nodes.h"
 
 namespace curnm {
 namespace {
@@ -16,12 +17,6 @@ constexpr std::array<ProtocolEntry, 5> kProtocols = {{
     {"source_historical", "source kept, one of its own former partners",
      Protocol::kSourceHistorical},
 }};
-
-std::vector<NodeId> distinct(std::vector<NodeId> nodes) {
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  return nodes;
-}
 
 }  // namespace
 
@@ -63,8 +58,8 @@ NegativeSampler::NegativeSampler(const EvaluationHistories& histories, Timestamp
     sources_.push_back(universe.src(pair));
     destinations_.push_back(universe.dst(pair));
   }
-  sources_ = distinct(std::move(sources_));
-  destinations_ = distinct(std::move(destinations_));
+  sources_ = distinct_nodes(std::move(sources_));
+  destinations_ = distinct_nodes(std::move(destinations_));
   if (destinations_.size() < 2) {
     fail("no negative exists: the evaluated events have {} destination(s)", destinations_.size());
   }

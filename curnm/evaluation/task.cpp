@@ -2,17 +2,24 @@
 
 #include <algorithm>
 
+#include "curnm/graph/distinct_nodes.h"
+
 namespace curnm {
 namespace {
 
-/// Where random destinations come from: the destinations of a bipartite network, all nodes
-/// otherwise.
-std::vector<NodeId> destinations_of(const EventLog& log) {
-  std::vector<NodeId> nodes(log.dst.begin(), log.dst.end());
-  if (!is_bipartite(log)) nodes.insert(nodes.end(), log.src.begin(), log.src.end());
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  return nodes;
+/// Where destinations can be drawn from: those of the first `events` events of a bipartite network,
+/// all nodes of these events otherwise.
+std::vector<NodeId> destinations_of(const EventLog& log, std::int64_t events) {
+  const auto first = [&](const auto& column) {
+    return column.span().first(static_cast<std::size_t>(events));
+  };
+  const auto dst = first(log.dst);
+  std::vector<NodeId> nodes(dst.begin(), dst.end());
+  if (!is_bipartite(log)) {
+    const auto src = first(log.src);
+    nodes.insert(nodes.end(), src.begin(), src.end());
+  }
+  return distinct_nodes(std::move(nodes));
 }
 
 Split make_split(const Dataset& dataset, TaskOptions& options) {
@@ -59,7 +66,7 @@ LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
       train_partners_(train_.log, Partnership::kMutual),
       pairs_(log()),
       partners_(log(), Partnership::kMutual),
-      train_destinations_(destinations_of(train_.log)) {
+      train_destinations_(destinations_of(train_.log, train_.size())) {
   const Timestamp test_start = log().time[split_.first_test];
   validation_ = make_set(split_.validation, &pairs_, log().time[split_.first_validation]);
   test_ = make_set(split_.test, &pairs_, test_start);
@@ -71,6 +78,11 @@ LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
     const History universe(fresh);
     new_test_ = make_set(split_.new_test, &universe, test_start);
   }
+}
+
+std::vector<NodeId> LinkTask::destinations_before(Timestamp t) const {
+  const auto times = log().time.span();
+  return destinations_of(log(), std::lower_bound(times.begin(), times.end(), t) - times.begin());
 }
 
 std::unique_ptr<EvaluationSet> LinkTask::make_set(const std::vector<EventId>& ids,

@@ -104,6 +104,8 @@ class LinkTask {
   const History& pairs() const { return pairs_; }
   const History& partners() const { return partners_; }
   const std::vector<NodeId>& train_destinations() const { return train_destinations_; }
+  /// What may be predicted at t: hidden and later nodes too, once they have been seen.
+  std::vector<NodeId> destinations_before(Timestamp t) const;
   const TaskOptions& options() const { return options_; }
   /// Events per batch of an evaluation: what the batch-mean figures average over, and the step in
   /// which a model observes what it is tested on.

@@ -110,8 +110,9 @@ class Runner {
                                  "--miner", job.miner, "--seed", std::to_string(job.seed)});
       for (const auto& [name, value] : job.flags)
         words.push_back(fmt::format("--{}={}", name, value));
+      // One that goes on keeps those that it began with: its sums depend on them.
+      words.insert(words.end(), {"--threads", std::to_string(options_.threads)});
     }
-    words.insert(words.end(), {"--threads", std::to_string(options_.threads)});
     if (assignment.until_epoch > 0) {
       words.insert(words.end(), {"--until-epoch", std::to_string(assignment.until_epoch)});
     }

@@ -66,6 +66,9 @@ Split cut(const EventLog& log, EventId first_validation, EventId first_test,
   split.new_validation = touching_new(split.validation);
   split.new_test = touching_new(split.test);
   if (split.train.empty() || split.validation.empty() || split.test.empty()) {
+    if (log.size() > 0 && log.time.front() == log.time.back()) {
+      fail("all {} events have the same time: there is no past to learn from", log.size());
+    }
     fail(
         "the network is too small to split: {} training, {} validation and {} test events "
         "({} events, {} nodes hidden from training)",

@@ -17,14 +17,12 @@ class RandomPairs {
 
   bool keeps_sources() const { return corrupt_ == "destination"; }
 
-  /// Never events of their source at their time, unless every destination is one. Each positive
-  /// has one list of random destinations, which all its negatives take from, the random ones of
-  /// `pool` first: what is embedded once serves several pairs.
-  ExtraPairs draw(const EventBatch& batch, std::int64_t count, const Candidates& pool,
-                  const Rng& key) const;
+  /// Never events of their source at their time, unless every destination is one. Each source draws
+  /// the destinations of row i with key.split(i), as a NegativePool with the same key does: draws
+  /// that are uniform each, and mostly the same nodes, which are embedded once.
+  ExtraPairs draw(const EventBatch& batch, std::int64_t count, const Rng& key) const;
 
  private:
-  const History* events_;
   RandomDestinations destinations_;
   std::string corrupt_;
   std::vector<NodeId> sources_;  // empty unless they are drawn

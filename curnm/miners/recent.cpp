@@ -26,7 +26,7 @@ class RecentMiner final : public NegativeMiner {
       const auto row = std::span(candidates.nodes).subspan(i * width, width);
       const std::size_t found = most_recent(batch.src[i], batch.time[i], row);
       Rng rng = key.split(i);
-      destinations_.draw(batch.src[i], batch.time[i], row.subspan(found), rng, scratch);
+      destinations_.draw(batch.src[i], batch.time[i], row, rng, scratch, found);
     }
     return candidates;
   }

@@ -80,7 +80,7 @@ void keyed_uniform_(torch::Tensor parameter, double bound, const Rng& key) {
 
 void initialise(torch::nn::Module& module, const Rng& key) {
   for (const auto& item : module.named_parameters()) {
-    if (item.value().dim() < 2) continue;  // torch leaves biases small and norms at one
+    if (item.value().dim() < 2) continue;
     const double fan_in = static_cast<double>(item.value().size(1));
     keyed_uniform_(item.value(), 1 / std::sqrt(fan_in), key.split(hash64(item.key())));
   }

@@ -43,7 +43,7 @@ torch::Tensor keyed_dropout(const torch::Tensor& x, double rate, const Rng& key)
 void keyed_uniform_(torch::Tensor parameter, double bound, const Rng& key);
 
 /// Gives every parameter of a module values that depend on (key, its name) alone: matrices uniform
-/// with bound 1/sqrt(fan in), vectors zero, except the scales of layer norms, which stay at one.
+/// with bound 1/sqrt(fan in), biases zero. Other vectors (the scales of norms, frequencies) stay.
 void initialise(torch::nn::Module& module, const Rng& key);
 
 }  // namespace curnm

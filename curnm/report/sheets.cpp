@@ -152,8 +152,9 @@ Sheet score_sheet(const ScoreTable& table) {
                 signed_decimal(row.paper_improvement, kPercentDigits));
     }
     if (has_rules) {
-      cells.push_back(
-          number(decimal(row.baseline.ap, kApDigits), row.baseline.ap, {row.baseline.name}));
+      SheetCell rule = number(decimal(row.baseline.ap, kApDigits), row.baseline.ap);
+      if (!row.baseline.name.empty()) rule.asides = {row.baseline.name};
+      cells.push_back(std::move(rule));
     }
     sheet.rows.push_back(std::move(cells));
   }

@@ -133,17 +133,24 @@ std::int64_t History::draw(NodeId u, Timestamp t, Rng& rng, DrawScratch& scratch
       });
 }
 
-/// Draws up to k distinct of the destinations with which u has no event in `pairs` at t, and hands
-/// each to take(node). Returns how many.
+/// Draws up to k distinct of the destinations that are allowed(node) and with which u has no event
+/// in `pairs` at t, and hands each to take(node). Returns how many.
+template <class Allowed, class Take>
+std::int64_t draw_absent(const History& pairs, std::span<const NodeId> destinations, NodeId u,
+                         Timestamp t, std::int64_t k, Rng& rng, DrawScratch& scratch,
+                         const Allowed& allowed, const Take& take) {
+  const auto node = [&](std::int64_t i) { return destinations[static_cast<std::size_t>(i)]; };
+  return draw_distinct(
+      0, static_cast<std::int64_t>(destinations.size()), k, rng, scratch,
+      [&](std::int64_t i) { return allowed(node(i)) && !pairs.occurs_at(u, node(i), t); },
+      [&](std::int64_t i) { take(node(i)); });
+}
 template <class Take>
 std::int64_t draw_absent(const History& pairs, std::span<const NodeId> destinations, NodeId u,
                          Timestamp t, std::int64_t k, Rng& rng, DrawScratch& scratch,
                          const Take& take) {
-  const auto node = [&](std::int64_t i) { return destinations[static_cast<std::size_t>(i)]; };
-  return draw_distinct(
-      0, static_cast<std::int64_t>(destinations.size()), k, rng, scratch,
-      [&](std::int64_t i) { return !pairs.occurs_at(u, node(i), t); },
-      [&](std::int64_t i) { take(node(i)); });
+  return draw_absent(
+      pairs, destinations, u, t, k, rng, scratch, [](NodeId) { return true; }, take);
 }
 
 }  // namespace curnm

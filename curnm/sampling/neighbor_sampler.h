@@ -64,8 +64,8 @@ struct Window {
 };
 
 /// Neighbour sampling, strictly before each root's time. Stateless: safe to call from any thread.
-/// The draw for a root depends on the key, the layer and the root's row alone, so results are the
-/// same for any thread count.
+/// The draw for a root depends on the key, the layer, its node and time alone, so results are the
+/// same for any thread count and in any company.
 class NeighborSampler {
  public:
   /// REQUIRES: the graph outlives the sampler. Throws Error for neighbors < 1 or layers < 1.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -14,15 +15,20 @@ class RandomDestinations {
   RandomDestinations(const History* pairs, std::vector<NodeId> destinations)
       : pairs_(pairs), destinations_(std::move(destinations)) {}
 
-  /// Draws k of them into `out`: distinct as long as there are enough, then the same ones again.
-  /// Where every destination is a partner of u at t, any destination will do.
-  void draw(NodeId u, Timestamp t, std::span<NodeId> out, Rng& rng, DrawScratch& scratch) const {
+  /// Fills `row` from `from` on: with others than are there already, distinct as long as there are
+  /// enough, then with those of the row again. Where there is none, any destination will do.
+  void draw(NodeId u, Timestamp t, std::span<NodeId> row, Rng& rng, DrawScratch& scratch,
+            std::size_t from = 0) const {
+    const auto taken = row.first(from);
+    const auto out = row.subspan(from);
     NodeId* next = out.data();
-    const std::int64_t found =
-        draw_absent(*pairs_, destinations_, u, t, static_cast<std::int64_t>(out.size()), rng,
-                    scratch, [&](NodeId v) { *next++ = v; });
-    for (auto i = static_cast<std::size_t>(found); i < out.size(); ++i) {
-      out[i] = found == 0 ? any(rng) : out[i - static_cast<std::size_t>(found)];
+    const std::int64_t found = draw_absent(
+        *pairs_, destinations_, u, t, static_cast<std::int64_t>(out.size()), rng, scratch,
+        [&](NodeId v) { return std::find(taken.begin(), taken.end(), v) == taken.end(); },
+        [&](NodeId v) { *next++ = v; });
+    const std::size_t filled = from + static_cast<std::size_t>(found);
+    for (std::size_t i = filled; i < row.size(); ++i) {
+      row[i] = filled == 0 ? any(rng) : row[i - filled];
     }
   }
 

@@ -33,6 +33,18 @@ ordered_json test_scorer(const LinkTask& task, const TestRequest& request,
   return result;
 }
 
+/// What `read` makes of the record of a run.
+template <class Read>
+auto read_options(const fs::path& folder, const Read& read) {
+  const fs::path file = folder / "options.json";
+  if (!fs::exists(file)) fail("{} is not a run: it has no options.json", folder.string());
+  try {
+    return read(ordered_json::parse(MappedFile::open(file)->text()));
+  } catch (const nlohmann::json::exception& error) {
+    fail("{} is damaged: {}", file.string(), error.what());
+  }
+}
+
 }  // namespace
 
 std::span<const Protocol> all_protocols() {
@@ -66,10 +78,7 @@ void create_run(const fs::path& folder, const RunSpec& spec) {
 }
 
 RunSpec read_run(const fs::path& folder) {
-  const fs::path file = folder / "options.json";
-  if (!fs::exists(file)) fail("{} is not a run: it has no options.json", folder.string());
-  try {
-    const ordered_json options = ordered_json::parse(MappedFile::open(file)->text());
+  return read_options(folder, [](const ordered_json& options) {
     RunSpec spec{.data = options.at("data"),
                  .data_digest = options.at("data_digest"),
                  .threads = options.value("threads", std::int64_t{0})};
@@ -78,9 +87,20 @@ RunSpec read_run(const fs::path& folder) {
     from_json(options.at("miner"), spec.miner);
     from_json(options.at("task"), spec.task);
     return spec;
-  } catch (const nlohmann::json::exception& error) {
-    fail("{} is damaged: {}", file.string(), error.what());
-  }
+  });
+}
+
+std::vector<std::string> unrecorded_options(const fs::path& folder, const RunSpec& spec) {
+  return read_options(folder, [&](const ordered_json& recorded) {
+    std::vector<std::string> names;
+    const ordered_json parts = options_json(spec);
+    for (const auto& [part, options] : parts.items()) {
+      for (const auto& [name, value] : options.items()) {
+        if (!recorded.at(part).contains(name)) names.push_back("--" + name);
+      }
+    }
+    return names;
+  });
 }
 
 void write_metrics(const fs::path& folder, const std::vector<EpochRecord>& records) {

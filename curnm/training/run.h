@@ -35,6 +35,9 @@ nlohmann::ordered_json options_json(const RunSpec& spec);
 void create_run(const std::filesystem::path& folder, const RunSpec& spec);
 /// Throws Error for a folder that is no run, or whose options are damaged.
 RunSpec read_run(const std::filesystem::path& folder);
+/// Options of `spec` that the record of the run lacks, because an older program began it.
+std::vector<std::string> unrecorded_options(const std::filesystem::path& folder,
+                                            const RunSpec& spec);
 void write_metrics(const std::filesystem::path& folder, const std::vector<EpochRecord>& records);
 
 /// AP and AUC of every protocol: {"random": {"ap": ..., "auc": ..., "ap_global": ..., ...}, ...}.

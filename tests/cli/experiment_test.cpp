@@ -58,6 +58,20 @@ TEST_F(ExperimentCli, RunsAGridOnce) {
   EXPECT_EQ(runs(), all) << "made again from the folders of the runs";
 }
 
+TEST_F(ExperimentCli, SaysWhenAnExperimentIsNoLongerWhatItWas) {
+  write("grid.yml", grid("[net]"));
+  ASSERT_EQ(curnm("experiment grid.yml").exit_code, 0);
+  std::string fewer = grid("[net]");
+  fewer.replace(fewer.find("[0, 1]"), 6, "[0]");
+  write("grid.yml", fewer);
+  ASSERT_EQ(curnm("generate --nodes 60 --events 600 --seed 5 --out data/net --force").exit_code, 0);
+  const CommandResult again = curnm("experiment grid.yml");
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_TRUE(contains(again.err, "nothing is left to run")) << again.err;
+  EXPECT_TRUE(contains(again.err, "2 run(s) that small had before")) << again.err;
+  EXPECT_TRUE(contains(again.err, "on other data under the name net")) << again.err;
+}
+
 TEST_F(ExperimentCli, GoesOnAfterAKill) {
   write("grid.yml", grid("[net]", /*epochs=*/3));
   const CommandResult killed = shell(std::string(CURNM_BINARY) +
@@ -79,7 +93,7 @@ TEST_F(ExperimentCli, APlanLeavesNoTrace) {
   write("grid.yml", grid("[net]"));
   const CommandResult plan = curnm("experiment grid.yml --plan");
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
-  EXPECT_TRUE(contains(plan.err, "0/2")) << plan.err;
+  EXPECT_TRUE(contains(plan.out, "0/2")) << plan.out;
   EXPECT_EQ(entries(), 2U) << "the network and the grid";
 }
 
@@ -89,7 +103,7 @@ TEST_F(ExperimentCli, WhatMeansTheSameIsRunOnce) {
         "variants: {a: {}, b: {preset: paper}, c: {dropout: 0.1}, d: {plateau: raise}}\n");
   const CommandResult plan = curnm("experiment grid.yml --plan");
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
-  EXPECT_TRUE(contains(plan.err, "2 runs to do")) << "only d differs from the defaults\n"
+  EXPECT_TRUE(contains(plan.out, "2 runs to do")) << "only d differs from the defaults\n"
                                                   << plan.err;
 }
 
@@ -169,7 +183,7 @@ TEST_F(ExperimentCli, ASearchPromotesTheBest) {
   const std::size_t at = again.out.find("the best: curnm ");
   ASSERT_NE(at, std::string::npos) << again.out;
   const std::string command = again.out.substr(at + 16, again.out.find('\n', at) - at - 16);
-  ASSERT_EQ(curnm(command + " --threads 1 --out again").exit_code, 0) << command;
+  ASSERT_EQ(curnm(command + " --out again").exit_code, 0) << command;
   const json winner = json::parse(read("again/result.json"));
   EXPECT_EQ(winner["test"]["trans"]["ap"], best[0]["test_ap"]) << "the very run of the search";
   EXPECT_TRUE(contains(curnm("report results/results.db --format md").out, "pool "))

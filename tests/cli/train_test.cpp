@@ -1,5 +1,8 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -252,19 +255,74 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("eval net --model recency-scr", 2, "did you mean 'recency-src'?");
   expect("predict net --src 1", 2, "either --src and --time");
   expect("predict net --pairs p.csv --topk 3", 2, "either --src and --time");
+  expect("predict net --src 1 --time nan", 2, "--time must be a finite number");
   expect("train net --split roll --boundary earlier --out r", 2, "--boundary has no effect on");
   expect("train net --until-epoch -3 --out r", 2, "--until-epoch");
+  expect("train net --threads 100000 --out r", 2, "between 0 and 1024");
+  expect("bench epoch --dat net", 2, "did you mean '--data'?");
+  expect("bench epoch", 2, "Run 'curnm bench epoch --help'");
+  expect("import net --out again", 1, "net is imported already");
   expect("train net --miner curnm --ablate pi --pi-strategy linear --out r", 2, "has no effect");
   write("tiny.csv", "src,dst,time\n1,2,1\n1,3,2\n");
   expect("train tiny.csv --out r", 1, "too small to split");
   EXPECT_FALSE(fs::exists(folder_ / "r"));
   ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
   expect("predict run --src nobody --time 5", 1, "node 'nobody' is not in the network");
+  expect("predict run --src 3 --time 0", 1, "nothing has happened before time 0");
   expect("train --resume run --epochs 5", 2, "--epochs has no effect on a run that is resumed");
   expect("train --resume run --out r", 2, "--out has no effect");
   expect("train --resume run --preset paper", 2, "--preset has no effect");
   expect("eval run --hidden-share 0", 2, "--hidden-share has no effect on the test of a trained");
   expect("eval run --protocol tran", 2, "did you mean 'trans'?");
+  expect("eval run --model recency-dst", 2, "run is a run: --model is for rules on DATA");
+}
+
+TEST_F(TrainCli, ARunOfAnOlderProgramIsNotContinuedByGuessing) {
+  ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
+  json options = json::parse(read("run/options.json"));
+  options["miner"].erase("corrupt");
+  write("run/options.json", options.dump());
+  const CommandResult resumed = curnm("train --resume run");
+  EXPECT_EQ(resumed.exit_code, 1);
+  EXPECT_TRUE(contains(resumed.err, "older program without --corrupt")) << resumed.err;
+  EXPECT_EQ(curnm("eval run").exit_code, 0) << "but it can be tested";
+}
+
+TEST_F(TrainCli, PairsAreFoundByTheNamesOfTheirColumns) {
+  ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
+  write("a.csv", "src,dst,time\n3,60,2592000\n");
+  write("b.csv", "label,time,dst,src\n0,2592000,60,3\n");
+  const CommandResult a = curnm("predict run --pairs a.csv");
+  EXPECT_EQ(a.exit_code, 0) << a.err;
+  EXPECT_EQ(curnm("predict run --pairs b.csv").out, a.out);
+  write("c.csv", "src,dst,time\n3,60,5\n3,nobody,6\n");
+  EXPECT_TRUE(contains(curnm("predict run --pairs c.csv").err, "c.csv:3: node 'nobody'"));
+}
+
+TEST_F(TrainCli, ARunIsUsedFromAnywhereAndByOneProcess) {
+  ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
+  fs::create_directory(folder_ / "elsewhere");
+  EXPECT_EQ(
+      shell("cd elsewhere && " CURNM_BINARY " predict ../run --src 3 --time 2592000").exit_code, 0);
+  const int held = ::open((folder_ / "run/options.json").c_str(), O_RDONLY);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  const CommandResult second = curnm("train --resume run");
+  ::close(held);
+  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_TRUE(contains(second.err, "another process is training run")) << second.err;
+}
+
+TEST_F(TrainCli, NotesSayWhereTimesAreTooFine) {
+  std::string rows = "src,dst,time\n";
+  for (int i = 0; i < 400; ++i) {
+    rows += fmt::format("u{},v{},{}000000\n", i % 7, i % 11, 1000000 + 100 * i);
+  }
+  write("fine.csv", rows);
+  const std::string flags = " --epochs 1 --hidden-share 0 --out ";
+  EXPECT_TRUE(contains(curnm("train fine.csv" + flags + "a").err, "give them in seconds"));
+  EXPECT_FALSE(
+      contains(curnm("train fine.csv --model dysat" + flags + "b").err, "give them in seconds"))
+      << "dysat has no such encoding";
 }
 
 TEST_F(TrainCli, APresetIsWhatFlagsStartFrom) {

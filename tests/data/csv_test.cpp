@@ -123,11 +123,16 @@ TEST_F(CsvTest, NamingOneColumnTwiceIsExplained) {
   EXPECT_FALSE(fails<UsageError>(twice, {"did you mean 'dst'?"}));
 }
 
-TEST_F(CsvTest, NamingColumnsOfATableWithoutHeaderIsAnError) {
-  EXPECT_TRUE(
-      fails([&] { read("a,b,1\n", {.src_column = "a"}); }, {"edges.csv:1: ", "has no header"}));
-  EXPECT_TRUE(
-      fails([&] { read("a,b,1\n", {.drop_columns = {"b"}}); }, {"edges.csv:1: ", "has no header"}));
+TEST_F(CsvTest, WithoutAHeaderColumnsHaveNumbers) {
+  const Dataset konect = read("a b 1 50\nb c 1 60\n", {.time_column = "4"});
+  EXPECT_EQ(named_events(konect), (Events{{"a", "b", 50}, {"b", "c", 60}}));
+  EXPECT_EQ(to_vector(konect.edge_features.values), (Values{1, 1}));
+  const Dataset swapped =
+      read("7,b,1,9\n8,c,2,9\n", {.src_column = "3", .time_column = "1", .drop_columns = {"4"}});
+  EXPECT_EQ(named_events(swapped), (Events{{"1", "b", 7}, {"2", "c", 8}}));
+  EXPECT_TRUE(swapped.edge_features.values.empty());
+  EXPECT_THROW(read("a,b,1\n", {.time_column = "ts"}), UsageError);
+  EXPECT_THROW(read("a,b,1\n", {.time_column = "4"}), UsageError);
 }
 
 TEST_F(CsvTest, RowNumbersAreNotFeatures) {
@@ -161,6 +166,15 @@ TEST_F(CsvTest, IdsAreText) {
                     {"01", "1", 2},
                     {"1.0", "99999999999999999999999", 3},
                     {"Zo\xc3\xab", "new york", 4}}));
+}
+
+TEST_F(CsvTest, IdsAreUtf8) {
+  EXPECT_EQ(read("caf\xc3\xa9,\xf0\x9f\x9a\x80,1\n").ids.name(0), "caf\xc3\xa9");
+  for (const std::string bad :
+       {"caf\xe9", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff"}) {
+    EXPECT_TRUE(fails([&] { read("a,b,1\n" + bad + ",b,2\n"); }, {"edges.csv:2", "not UTF-8"}))
+        << bad;
+  }
 }
 
 TEST_F(CsvTest, CommentsAndByteOrderMark) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "curnm/data/synthetic.h"
 #include "curnm/evaluation/baselines.h"
 #include "curnm/evaluation/evaluate.h"
@@ -22,6 +24,21 @@ TEST(LinkTaskTest, TrainingNeverTouchesHiddenNodesOrTheFuture) {
   for (EventId e : task.train_graph().events()) EXPECT_LT(e, task.split().first_validation);
   for (NodeId node : task.train_destinations())
     EXPECT_FALSE(hidden[static_cast<std::size_t>(node)]);
+}
+
+TEST(LinkTaskTest, WhatHasBeenSeenMayBePredicted) {
+  const LinkTask task(network());
+  const EventLog& log = task.log();
+  EXPECT_TRUE(task.destinations_before(log.time.front()).empty());
+  std::size_t hidden_before = 0;
+  for (const EventId cut : {300, 1990}) {
+    const Timestamp t = log.time[cut];
+    std::set<NodeId> seen;
+    for (EventId e = 0; e < log.size() && log.time[e] < t; ++e) seen.insert(log.dst[e]);
+    EXPECT_EQ(task.destinations_before(t), std::vector<NodeId>(seen.begin(), seen.end()));
+    for (NodeId node : task.split().hidden) hidden_before += seen.count(node);
+  }
+  EXPECT_GT(hidden_before, 0U);
 }
 
 TEST(LinkTaskTest, NewNodeEventsTouchAnUntrainedNode) {
@@ -96,6 +113,31 @@ TEST(MeanReciprocalRankTest, AConstantScorerIsInTheMiddle) {
   const LinkTask task(network());
   Constant scorer;
   EXPECT_NEAR(mean_reciprocal_rank(scorer, task.test(), task, 10), 1 / 6.0, 1e-12);
+}
+
+// Also where times are in microseconds, and old ages are as long as months of them.
+TEST(BaselinesTest, WhatWasNeverSeenIsTheOldest) {
+  Dataset data = network();
+  std::vector<Timestamp> times(data.events.time.begin(), data.events.time.end());
+  for (Timestamp& t : times) t *= 1e9;
+  data.events.time = times;
+  const NodeId later = data.events.dst[1999];
+  std::vector<NodeId> dst(data.events.dst.begin(), data.events.dst.end());
+  for (EventId e = 0; e < 1999; ++e) {
+    if (dst[static_cast<std::size_t>(e)] == later) dst[static_cast<std::size_t>(e)] = dst[0];
+  }
+  ASSERT_NE(later, dst[0]);
+  data.events.dst = dst;
+  const LinkTask task(std::move(data));
+  const Timestamp t = times.back();
+  const std::vector<NodeId> u(2, task.log().src[0]);
+  const std::vector<NodeId> v = {dst[0], later};
+  const std::vector<Timestamp> asked(2, t);
+  for (const BaselineEntry& entry : baselines()) {
+    if (entry.name != "recency-dst" && entry.name != "recency-src-dst") continue;
+    const std::vector<float> scores = entry.make(task)->score({u, v, asked}, t);
+    EXPECT_GT(scores[0], scores[1]) << entry.name;
+  }
 }
 
 // Every rule reads what lies strictly before the question, so later events cannot matter.

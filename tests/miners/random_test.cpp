@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "curnm/curriculum/pool.h"
 #include "curnm/miners/random_pairs.h"
 #include "support/mining.h"
 #include "support/random_log.h"
@@ -18,7 +19,7 @@ class RandomPairsTest : public ::testing::Test {
   const MiningNetwork network_{random_log(3, {.nodes = 12, .events = 600, .distinct_times = 10})};
 
   ExtraPairs draw(const char* corrupt, const EventBatch& batch, std::int64_t count) const {
-    return RandomPairs(network_.context(), corrupt).draw(batch, count, {}, Rng(1, Stream::kTest));
+    return RandomPairs(network_.context(), corrupt).draw(batch, count, Rng(1, Stream::kTest));
   }
 
   /// For each pair: does it keep the source of its positive?
@@ -79,42 +80,53 @@ TEST_F(RandomPairsTest, APositiveHasOneOtherSourceAtMost) {
   }
 }
 
-// Three random candidates per positive, of which two pairs with either source can be made.
-TEST_F(RandomPairsTest, RandomCandidatesOfThePoolServeAgain) {
-  const EventBatch batch = network_.batch(200, 300);
-  constexpr auto kHistorical = CandidateKind::kHistorical;
-  constexpr auto kRandom = CandidateKind::kRandom;
-  Candidates pool{.width = 4};
-  Rng rng(7, Stream::kTest);
-  DrawScratch scratch;
-  const RandomDestinations absent(&network_.pairs, network_.context().destinations);
-  for (std::size_t i = 0; i < 100; ++i) {
-    pool.nodes.resize(pool.nodes.size() + 4);
-    absent.draw(batch.src[i], batch.time[i], std::span(pool.nodes).last(4), rng, scratch);
-    pool.kinds.insert(pool.kinds.end(), {kHistorical, kRandom, kRandom, kRandom});
-  }
-  const ExtraPairs pairs =
-      RandomPairs(network_.context(), "half").draw(batch, 400, pool, Rng(1, Stream::kTest));
-  ASSERT_EQ(pairs.size(), 400);
-  int others = 0;
+// Three random candidates per positive, and two pairs of either source.
+TEST(RandomPairsAndPool, DrawMostlyTheSameNodesWithOneKey) {
+  const MiningNetwork network(random_log(4, {.nodes = 300, .events = 900}));
+  const EventBatch batch = network.batch(700, 800);
+  const MinerContext context = network.context();
+  const Rng key(1, Stream::kTest);
+  const Candidates pool =
+      NegativePool(context.partners, context.graph, context.destinations, 8, 0.6)
+          .build(batch, nullptr, key);
+  const ExtraPairs pairs = RandomPairs(context, "half").draw(batch, 400, key);
+  int shared = 0;
   for (std::size_t x = 0; x < 400; ++x) {
-    const auto row = static_cast<std::size_t>(pairs.rows[x]);
-    const NodeId source = pairs.src[x];
-    EXPECT_FALSE(network_.pairs.occurs_at(source, pairs.dst[x], batch.time[row]));
-    const auto random = std::span(pool.nodes).subspan(row * 4 + 1, 3);
-    const std::size_t place = x % 4;  // two of the positive's own source, then two of the other
-    const auto usable = [&](NodeId v) {
-      return !network_.pairs.occurs_at(source, v, batch.time[row]);
-    };
-    if (place < 2) {
-      EXPECT_EQ(source, batch.src[row]);
-      EXPECT_EQ(pairs.dst[x], random[place]);
-    } else if (std::count_if(random.begin(), random.end(), usable) >= 2) {
-      EXPECT_NE(std::find(random.begin(), random.end(), pairs.dst[x]), random.end());
-      ++others;
+    const auto candidates =
+        std::span(pool.nodes).subspan(static_cast<std::size_t>(pairs.rows[x]) * 8, 8);
+    shared += std::find(candidates.begin(), candidates.end(), pairs.dst[x]) != candidates.end();
+  }
+  EXPECT_GT(shared, 390);
+}
+
+// Although the positive's source draws with the same key, and may not have its partners.
+TEST_F(RandomPairsTest, DestinationsOfTheOtherSourceAreUniform) {
+  const EventBatch batch = network_.batch(0, 600);
+  double partners = 0;
+  double expected = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const ExtraPairs pairs =
+        RandomPairs(network_.context(), "half").draw(batch, 2400, Rng(seed, Stream::kTest));
+    for (std::size_t x = 0; x < pairs.rows.size(); ++x) {
+      const auto row = static_cast<std::size_t>(pairs.rows[x]);
+      const auto occurs = [&](NodeId u, NodeId v) {
+        return network_.pairs.occurs_at(u, v, batch.time[row]);
+      };
+      const NodeId u = batch.src[row];
+      const NodeId other = pairs.src[x];
+      if (other == u) continue;
+      double allowed = 0;
+      double of_both = 0;
+      for (NodeId v : network_.destinations) {
+        allowed += occurs(other, v) ? 0 : 1;
+        of_both += occurs(u, v) && !occurs(other, v) ? 1 : 0;
+      }
+      expected += of_both / allowed;
+      partners += occurs(u, pairs.dst[x]) ? 1 : 0;
     }
   }
-  EXPECT_GT(others, 100) << "the other source, too, takes what is there";
+  EXPECT_GT(expected, 1000);
+  EXPECT_NEAR(partners / expected, 1, 0.05);
 }
 
 TEST_F(RandomPairsTest, LeftOpenTheMinerOrThePresetDecides) {

@@ -54,18 +54,18 @@ TEST(CurnmTelemetryTest, MeasuresDescribeTheBatch) {
                 1, 1e-12);
   }
   for (const char* share : {"score_hard", "score_random", "positive_gate", "negative_gate",
-                            "training_ap", "false_negative_share"}) {
+                            "training_auc", "false_negative_share"}) {
     EXPECT_GE(mined.measures.at(share), 0) << share;
     EXPECT_LE(mined.measures.at(share), 1) << share;
   }
   EXPECT_EQ(mined.losses.size(), 5u);
 }
 
-TEST(CurnmTelemetryTest, TrainingApOfABatch) {
-  EXPECT_EQ(training_ap(torch::tensor({2.0F, 1.0F}), torch::tensor({0.0F, -1.0F})), 1);
-  // Ranked: positive, random, positive: (1/1 + 2/3) / 2.
-  EXPECT_NEAR(training_ap(torch::tensor({2.0F, 0.0F}), torch::tensor({1.0F})), 5.0 / 6, 1e-6);
-  EXPECT_TRUE(std::isnan(training_ap(torch::tensor({NAN}), torch::tensor({1.0F}))));
+TEST(CurnmTelemetryTest, TrainingAucOfABatch) {
+  EXPECT_EQ(training_auc(torch::tensor({2.0F, 1.0F}), torch::tensor({0.0F, -1.0F})), 1);
+  // Ranked: positive, random, positive: one of two pairs is in order.
+  EXPECT_NEAR(training_auc(torch::tensor({2.0F, 0.0F}), torch::tensor({1.0F})), 0.5, 1e-6);
+  EXPECT_TRUE(std::isnan(training_auc(torch::tensor({NAN}), torch::tensor({1.0F}))));
 }
 
 TEST(CurnmTelemetryTest, SharesAndScoresByKind) {

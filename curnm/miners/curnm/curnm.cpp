@@ -57,14 +57,10 @@ class CurnmMiner final : public NegativeMiner {
   }
 
   Candidates propose(const EventBatch& batch, const Rng& key) override {
-    Candidates candidates =
-        pool_.build(batch, difficulty_.caching ? cache_.get() : nullptr, key.split(0));
+    Candidates candidates = pool_.build(batch, difficulty_.caching ? cache_.get() : nullptr, key);
     // Learned from, or at least measured.
     if (difficulty_.delta > 0 || options_.curriculum_metric == "training") {
-      const std::int64_t count = options_.select == "batch"
-                                     ? count_of(batch.size() * options_.pool)
-                                     : batch.size() * count_of(options_.pool);
-      candidates.extra = random_.draw(batch, count, candidates, key.split(1));
+      candidates.extra = random_.draw(batch, selected_of(batch.size()), key);
     }
     return candidates;
   }
@@ -77,8 +73,7 @@ class CurnmMiner final : public NegativeMiner {
     Mined mined;
     std::vector<std::int64_t> chosen(static_cast<std::size_t>(all));
     std::iota(chosen.begin(), chosen.end(), 0);
-    const bool selective = count_of(candidates.width) < candidates.width ||
-                           (options_.select == "batch" && count_of(all) < all);
+    const bool selective = selected_of(batch.size()) < all;
     if (selective) chosen = select(candidates, z, link, times, mined.candidate_logits);
     const Embedded part = selective ? z.restricted(chosen) : z;
 
@@ -106,7 +101,7 @@ class CurnmMiner final : public NegativeMiner {
     mined.positive_logits = logits.positive.detach();
     if (!selective) mined.candidate_logits = logits.selected.detach();
     if (logits.random.numel() > 0) {
-      mined.measures["training_ap"] = training_ap(mined.positive_logits, logits.random.detach());
+      mined.measures["training_auc"] = training_auc(mined.positive_logits, logits.random.detach());
     }
     describe_pool(candidates, chosen, mined.candidate_logits, mined.measures);
     mined.measures["false_negative_share"] =
@@ -115,9 +110,9 @@ class CurnmMiner final : public NegativeMiner {
   }
 
   void observe(const EventBatch& batch, const Candidates& candidates, const Mined& mined) override {
-    const auto ap = mined.measures.find("training_ap");
-    if (ap != mined.measures.end()) {
-      training_ap_sum_ += ap->second;
+    const auto auc = mined.measures.find("training_auc");
+    if (auc != mined.measures.end()) {
+      training_auc_sum_ += auc->second;
       ++training_batches_;
     }
     if (!difficulty_.caching) return;
@@ -143,9 +138,9 @@ class CurnmMiner final : public NegativeMiner {
 
   void end_epoch(double validation_metric) override {
     curriculum_.record(options_.curriculum_metric == "training"
-                           ? training_ap_sum_ / static_cast<double>(training_batches_)
+                           ? training_auc_sum_ / static_cast<double>(training_batches_)
                            : validation_metric);
-    training_ap_sum_ = 0;
+    training_auc_sum_ = 0;
     training_batches_ = renewed_ = refreshed_ = 0;
   }
 
@@ -178,7 +173,7 @@ class CurnmMiner final : public NegativeMiner {
   }
 
   std::vector<torch::Tensor> state() const override {
-    const std::vector<double> counters = {training_ap_sum_, static_cast<double>(training_batches_),
+    const std::vector<double> counters = {training_auc_sum_, static_cast<double>(training_batches_),
                                           static_cast<double>(renewed_),
                                           static_cast<double>(refreshed_)};
     std::vector<torch::Tensor> state = {to_tensor(curriculum_.state(), torch::kCPU),
@@ -197,7 +192,7 @@ class CurnmMiner final : public NegativeMiner {
     curriculum_.set_state(curriculum);
     std::vector<double> counters(4);
     copy_to(state[1], std::span(counters));
-    training_ap_sum_ = counters[0];
+    training_auc_sum_ = counters[0];
     training_batches_ = static_cast<std::int64_t>(counters[1]);
     renewed_ = static_cast<std::int64_t>(counters[2]);
     refreshed_ = static_cast<std::int64_t>(counters[3]);
@@ -305,8 +300,14 @@ class CurnmMiner final : public NegativeMiner {
             .negative_irrelevant = of_negative(logits.rests)};
   }
 
-  /// How many of n candidates are selected.
-  std::int64_t count_of(std::int64_t n) const { return selected_count(difficulty_.pi, n); }
+  bool by_row() const { return options_.select == "row"; }
+  /// How many candidates of one pool are selected, if each has its share.
+  std::int64_t selected_of_row() const { return selected_count(difficulty_.pi, options_.pool); }
+  /// N_b, of as many pools as there are positives.
+  std::int64_t selected_of(std::int64_t positives) const {
+    return by_row() ? positives * selected_of_row()
+                    : selected_count(difficulty_.pi, positives * options_.pool);
+  }
 
   /// Positions of the selected candidates, ascending; `logits` receives those of all.
   std::vector<std::int64_t> select(const Candidates& candidates, const Embedded& z,
@@ -324,9 +325,8 @@ class CurnmMiner final : public NegativeMiner {
     scores = scores.to(torch::kCPU, torch::kFloat32).contiguous();
     const std::span<const float> values(scores.data_ptr<float>(),
                                         static_cast<std::size_t>(scores.numel()));
-    return options_.select == "batch"
-               ? top(values, count_of(scores.numel()))
-               : top_of_rows(values, candidates.width, count_of(candidates.width));
+    return by_row() ? top_of_rows(values, candidates.width, selected_of_row())
+                    : top(values, selected_of(z.dst.numel()));
   }
 
   torch::Tensor contrast(const LinkFunction& link, const Embedded& z, const Scored& scored,
@@ -355,7 +355,7 @@ class CurnmMiner final : public NegativeMiner {
 
   std::int64_t epoch_ = 0;
   Difficulty difficulty_;
-  double training_ap_sum_ = 0;
+  double training_auc_sum_ = 0;
   std::int64_t training_batches_ = 0;
   std::int64_t renewed_ = 0;    // cache slots of this epoch that got another candidate
   std::int64_t refreshed_ = 0;  // of so many

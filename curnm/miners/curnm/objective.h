@@ -27,7 +27,7 @@ torch::Tensor closeness(const FactorLogits& logits, double beta);
 /// -log sigmoid(d) / 4 of logits, as in DENS; "raw": as printed, of probabilities.
 torch::Tensor contrastive_loss(const FactorLogits& logits, std::string_view kind);
 
-/// The sum of all squared parameters. The fast path has no gradient for it: Adam::step adds that.
+/// The sum of all squared parameters. Its gradient is not for the graph: Adam::step adds it.
 torch::Tensor squared_norm(const std::vector<torch::Tensor>& parameters, Path path = Path::kFast);
 
 /// Eq. (14): L_pos + delta L_rand + (1 - delta) L_sel + lambda L_con + mu |Theta|^2.

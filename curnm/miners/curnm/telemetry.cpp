@@ -8,7 +8,7 @@
 
 namespace curnm {
 
-double training_ap(const torch::Tensor& positive, const torch::Tensor& random) {
+double training_auc(const torch::Tensor& positive, const torch::Tensor& random) {
   const auto values = [](const torch::Tensor& logits) {
     const torch::Tensor flat = logits.to(torch::kCPU).contiguous();
     return std::vector<float>(flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel());
@@ -17,7 +17,7 @@ double training_ap(const torch::Tensor& positive, const torch::Tensor& random) {
     return !logits.isnan().any().item<bool>();
   };
   if (!is_number(positive) || !is_number(random)) return std::nan("");
-  return average_precision(values(positive), values(random));
+  return roc_auc(values(positive), values(random));
 }
 
 void describe_pool(const Candidates& candidates, std::span<const std::int64_t> chosen,

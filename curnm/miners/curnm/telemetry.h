@@ -15,9 +15,9 @@
 
 namespace curnm {
 
-/// AP of a batch's positives against its random negatives, as scored while training. NaN where a
-/// score is no number.
-double training_ap(const torch::Tensor& positive, const torch::Tensor& random);
+/// AUC of a batch's positives against its random negatives, as scored while training: unlike AP it
+/// does not rise because there are fewer negatives. NaN where a score is no number.
+double training_auc(const torch::Tensor& positive, const torch::Tensor& random);
 
 /// Shares of the kinds in the pools and among the chosen candidates, and the mean probability of
 /// each kind: pool_hard, selected_hard, score_hard, ... A kind that does not occur has no score.

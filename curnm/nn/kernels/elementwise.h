@@ -46,9 +46,8 @@ void gru_backward(const GruInput& input, const float* gates, const float* dout, 
 struct GatedInput {
   std::int64_t rows = 0;
   std::int64_t width = 0;
-  std::int64_t num_contexts = 0;
   std::span<const std::int64_t> owner;  // [n]: rows of context
-  const float* context = nullptr;       // [num_contexts,D]
+  const float* context = nullptr;       // [C,D]
   const float* own = nullptr;           // [n,D]
   const float* h = nullptr;             // [n,D]
   const float* scale = nullptr;         // [n,D]; null: 1

@@ -35,6 +35,19 @@ class SignalsHeld {
   sigset_t before_;
 };
 
+/// While it lives, this thread starts no others: the library does so for products from a size on
+/// that is its own affair, and nothing would hold their signals.
+class NoThreads {
+ public:
+  NoThreads() { set_num_threads(1); }
+  ~NoThreads() { set_num_threads(before_); }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+
+ private:
+  int before_ = num_threads();
+};
+
 /// The view from row `row` and column `column` on.
 MatrixView from(const MatrixView& view, std::int64_t row, std::int64_t column) {
   const std::int64_t offset =
@@ -61,7 +74,8 @@ void multiply_here(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixV
     for (std::int64_t i = 0; i < m && !adds; ++i) std::fill_n(c + i * c_stride, n, 0.0F);
     return;
   }
-  const SignalsHeld guard;
+  const SignalsHeld quiet;
+  const NoThreads alone;
   const dnnl_status_t status =
       dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, /*alpha=*/1, a.data,
                  a.stride, b.data, b.stride, adds ? 1.0F : 0.0F, c, c_stride);
