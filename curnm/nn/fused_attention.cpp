@@ -199,108 +199,150 @@ struct Gradients {
   Tensor states;
   AttentionWeights weights;
 };
-Gradients back(const Tensor& states, const AttentionWeights& w, const AttentionPlan& plan,
-               const Work& work, const Kept& kept, const Tensor& dz, bool wants_states) {
-  const std::int64_t heads = plan.heads;
-  const std::int64_t width = states.size(1);
-  // Roots that have a gradient, by their position in the order of `work`: those with neighbours
-  // come first.
-  std::vector<std::int64_t> active =
-      at(work.position, kernels::rows_with_values(data(dz), dz.size(0), dz.size(1)));
-  std::sort(active.begin(), active.end());
-  const auto first_idle = std::lower_bound(active.begin(), active.end(), work.busy);
-  const std::vector<std::int64_t> busy(active.begin(), first_idle);
-  const std::vector<std::int64_t> roots = at(work.order, active);
-  const std::vector<std::int64_t> busy_roots = at(work.order, busy);
-  Gradients d;
 
-  // Norm, ReLU and dropout, then the two halves of the output map.
-  Tensor dnormed = matrix(std::ssize(active), width);
-  kernels::gather(data(dz), roots, width, data(dnormed));
-  const Tensor dmixed = like(dnormed);
-  d.weights.gamma = like(w.gamma);
-  d.weights.beta = like(w.beta);
-  kernels::relu_norm_backward(norm_input(plan, work, kept.mixed, w), active, data(kept.centre),
-                              data(kept.rate), data(dnormed), data(dmixed), data(d.weights.gamma),
-                              data(d.weights.beta));
-  const Tensor down = matrix(plan.num_queries, width);
-  kernels::sum_groups(data(dmixed),
-                      kernels::RowGroups::of(at(plan.queries, roots), plan.num_queries), width,
-                      data(down));
-  const Tensor of_roots = states.narrow(0, 0, plan.num_queries);
-  const Tensor dsummed = dmixed.narrow(0, 0, std::ssize(busy));
-  d.weights.out = like(w.out);
-  multiply(dsummed.t(), rows_of(kept.values, busy), for_gathered(d.weights.out));
-  multiply(down.t(), of_roots, for_root(d.weights.out));
-  d.weights.out_bias = sum_of_rows(down);
-  const Tensor dvalues = product(dsummed, for_gathered(w.out));
+/// One way back, from the result to the states. Rows without a gradient cost nothing.
+class Backward {
+ public:
+  Backward(const Tensor& states, const AttentionWeights& w, const AttentionPlan& plan,
+           const Work& work, const Kept& kept)
+      : states_(states),
+        w_(w),
+        plan_(plan),
+        work_(work),
+        kept_(kept),
+        heads_(plan.heads),
+        width_(states.size(1)) {}
 
-  // The maps behind the sum over neighbours: their gradient, and that of the sums.
-  const auto project_back = [&](const Tensor& sums, const Tensor& map, Tensor& dmap) {
-    const Tensor dsums = matrix(dvalues.size(0), sums.size(1));
+  Gradients run(const Tensor& dz, bool wants_states) {
+    through_output(dz);
+    through_attention();
+    through_projections();
+    if (wants_states) add_states();
+    return std::move(d_);
+  }
+
+ private:
+  /// Norm, ReLU and dropout, then the two halves of the output map.
+  void through_output(const Tensor& dz) {
+    // Roots that have a gradient, by their position in the order of the work: those with neighbours
+    // come first.
+    std::vector<std::int64_t> active =
+        at(work_.position, kernels::rows_with_values(data(dz), dz.size(0), dz.size(1)));
+    std::sort(active.begin(), active.end());
+    busy_.assign(active.begin(), std::lower_bound(active.begin(), active.end(), work_.busy));
+    const std::vector<std::int64_t> roots = at(work_.order, active);
+
+    Tensor dnormed = matrix(std::ssize(active), width_);
+    kernels::gather(data(dz), roots, width_, data(dnormed));
+    const Tensor dmixed = like(dnormed);
+    d_.weights.gamma = like(w_.gamma);
+    d_.weights.beta = like(w_.beta);
+    kernels::relu_norm_backward(norm_input(plan_, work_, kept_.mixed, w_), active,
+                                data(kept_.centre), data(kept_.rate), data(dnormed), data(dmixed),
+                                data(d_.weights.gamma), data(d_.weights.beta));
+    down_ = matrix(plan_.num_queries, width_);
+    kernels::sum_groups(data(dmixed),
+                        kernels::RowGroups::of(at(plan_.queries, roots), plan_.num_queries), width_,
+                        data(down_));
+    const Tensor dsummed = dmixed.narrow(0, 0, std::ssize(busy_));
+    d_.weights.out = like(w_.out);
+    multiply(dsummed.t(), rows_of(kept_.values, busy_), for_gathered(d_.weights.out));
+    multiply(down_.t(), states_.narrow(0, 0, plan_.num_queries), for_root(d_.weights.out));
+    d_.weights.out_bias = sum_of_rows(down_);
+    dvalues_ = product(dsummed, for_gathered(w_.out));
+  }
+
+  /// The maps behind the sum over neighbours, the attention, and the maps of its queries.
+  void through_attention() {
+    const Tensor dtimes = back_from_sums(kept_.times, w_.value_time, d_.weights.value_time);
+    const Tensor dedges = back_from_sums(kept_.edges, w_.value_edge, d_.weights.value_edge);
+    dq_ = like(kept_.q);
+    dkv_ = like(kept_.kv);
+    const Tensor dqt = kept_.qt.defined() ? like(kept_.qt) : Tensor();
+    const Tensor dqe = kept_.qe.defined() ? like(kept_.qe) : Tensor();
+    const std::vector<std::int64_t> busy_roots = at(work_.order, busy_);
+    kernels::attend_backward(attention_input(plan_, work_, busy_roots, kept_),
+                             {.computed = busy_,
+                              .weights = data(kept_.weights),
+                              .values = data(dvalues_),
+                              .times = data(dtimes),
+                              .edges = data(dedges)},
+                             {.num_queries = kept_.q.size(0),
+                              .num_rows = kept_.kv.size(0),
+                              .q = data(dq_),
+                              .qt = data(dqt),
+                              .qe = data(dqe),
+                              .kv = data(dkv_)});
+    back_to_queries(dqt, w_.key_time, d_.weights.key_time);
+    back_to_queries(dqe, w_.key_edge, d_.weights.key_edge);
+  }
+
+  /// The gradient of the sums that `map` was applied to, and of the map.
+  Tensor back_from_sums(const Tensor& sums, const Tensor& map, Tensor& dmap) const {
+    const Tensor dsums = matrix(dvalues_.size(0), sums.size(1));
     if (!is_present(map)) return dsums;
-    const Tensor of_busy = rows_of(sums, busy);
+    const Tensor of_busy = rows_of(sums, busy_);
     dmap = like(map);
-    for (std::int64_t h = 0; h < heads; ++h) {
-      const Tensor dvalue = head(dvalues, h, heads);
-      multiply(dvalue.t(), head(of_busy, h, heads), head_rows(dmap, h, heads));
-      multiply(dvalue, head_rows(map, h, heads), head(dsums, h, heads));
+    for (std::int64_t h = 0; h < heads_; ++h) {
+      const Tensor dvalue = head(dvalues_, h, heads_);
+      multiply(dvalue.t(), head(of_busy, h, heads_), head_rows(dmap, h, heads_));
+      multiply(dvalue, head_rows(map, h, heads_), head(dsums, h, heads_));
     }
     return dsums;
-  };
-  const Tensor dtimes = project_back(kept.times, w.value_time, d.weights.value_time);
-  const Tensor dedges = project_back(kept.edges, w.value_edge, d.weights.value_edge);
+  }
 
-  const Tensor dq = like(kept.q);
-  const Tensor dqt = kept.qt.defined() ? like(kept.qt) : Tensor();
-  const Tensor dqe = kept.qe.defined() ? like(kept.qe) : Tensor();
-  const Tensor dkv = like(kept.kv);
-  kernels::attend_backward(attention_input(plan, work, busy_roots, kept),
-                           {.computed = busy,
-                            .weights = data(kept.weights),
-                            .values = data(dvalues),
-                            .times = data(dtimes),
-                            .edges = data(dedges)},
-                           {.num_queries = kept.q.size(0),
-                            .num_rows = kept.kv.size(0),
-                            .q = data(dq),
-                            .qt = data(dqt),
-                            .qe = data(dqe),
-                            .kv = data(dkv)});
-  const auto queries_back = [&](const Tensor& dmapped, const Tensor& map, Tensor& dmap) {
+  /// The part of the queries' gradient that comes through `map`, and the gradient of the map.
+  void back_to_queries(const Tensor& dmapped, const Tensor& map, Tensor& dmap) {
     if (!is_present(map)) return;
     dmap = like(map);
-    for (std::int64_t h = 0; h < heads; ++h) {
-      const Tensor of_head = head(dmapped, h, heads);
-      multiply(head(kept.q, h, heads).t(), of_head, head_rows(dmap, h, heads));
-      multiply(of_head, head_rows(map, h, heads).t(), head(dq, h, heads), /*add=*/true);
+    for (std::int64_t h = 0; h < heads_; ++h) {
+      const Tensor of_head = head(dmapped, h, heads_);
+      multiply(head(kept_.q, h, heads_).t(), of_head, head_rows(dmap, h, heads_));
+      multiply(of_head, head_rows(map, h, heads_).t(), head(dq_, h, heads_), /*add=*/true);
     }
-  };
-  queries_back(dqt, w.key_time, d.weights.key_time);
-  queries_back(dqe, w.key_edge, d.weights.key_edge);
-
-  const Tensor dk = head(dkv, 0, 2);
-  const Tensor dv = head(dkv, 1, 2);
-  const Tensor attended = rows_of(states, work.attended);
-  d.weights.query = product(dq.t(), rows_of(states, work.asking));
-  d.weights.query_bias = sum_of_rows(dq);
-  if (plan.phi.defined()) {
-    d.weights.query_time = product(d.weights.query_bias.unsqueeze(1), plan.now);
   }
-  d.weights.key = product(dk.t(), attended);
-  d.weights.key_bias = sum_of_rows(dk);
-  d.weights.value = product(dv.t(), attended);
-  d.weights.value_bias = sum_of_rows(dv);
-  if (!wants_states) return d;
-  d.states = matrix(states.size(0), width);
-  multiply(down, for_root(w.out), d.states.narrow(0, 0, plan.num_queries));
-  d.states.narrow(0, plan.num_queries, states.size(0) - plan.num_queries).zero_();
-  kernels::add_rows(data(product(dq, w.query)), work.asking, width, data(d.states));
-  const Tensor dattended = product(dk, w.key);
-  multiply(dv, w.value, dattended, /*add=*/true);
-  kernels::add_rows(data(dattended), work.attended, width, data(d.states));
-  return d;
-}
+
+  Tensor dk() const { return head(dkv_, 0, 2); }
+  Tensor dv() const { return head(dkv_, 1, 2); }
+
+  void through_projections() {
+    const Tensor attended = rows_of(states_, work_.attended);
+    d_.weights.query = product(dq_.t(), rows_of(states_, work_.asking));
+    d_.weights.query_bias = sum_of_rows(dq_);
+    if (plan_.phi.defined()) {
+      d_.weights.query_time = product(d_.weights.query_bias.unsqueeze(1), plan_.now);
+    }
+    d_.weights.key = product(dk().t(), attended);
+    d_.weights.key_bias = sum_of_rows(dk());
+    d_.weights.value = product(dv().t(), attended);
+    d_.weights.value_bias = sum_of_rows(dv());
+  }
+
+  /// States are roots, queries, keys and values.
+  void add_states() {
+    d_.states = matrix(states_.size(0), width_);
+    multiply(down_, for_root(w_.out), d_.states.narrow(0, 0, plan_.num_queries));
+    d_.states.narrow(0, plan_.num_queries, states_.size(0) - plan_.num_queries).zero_();
+    kernels::add_rows(data(product(dq_, w_.query)), work_.asking, width_, data(d_.states));
+    const Tensor dattended = product(dk(), w_.key);
+    multiply(dv(), w_.value, dattended, /*add=*/true);
+    kernels::add_rows(data(dattended), work_.attended, width_, data(d_.states));
+  }
+
+  const Tensor& states_;
+  const AttentionWeights& w_;
+  const AttentionPlan& plan_;
+  const Work& work_;
+  const Kept& kept_;
+  std::int64_t heads_;
+  std::int64_t width_;
+  std::vector<std::int64_t> busy_;  // roots with neighbours and a gradient, by position
+  Tensor down_;                     // [Q,D], of the output map's root half
+  Tensor dvalues_;                  // [busy,D]
+  Tensor dq_;
+  Tensor dkv_;
+  Gradients d_;
+};
 
 struct Attention : Function<Attention> {
   static Tensor forward(AutogradContext* context, const Tensor& states, const Tensor& query,
@@ -329,8 +371,8 @@ struct Attention : Function<Attention> {
                                    s[9], s[10], s[11], s[12], s[13], s[14], s[15]};
     const auto passage =
         c10::static_intrusive_pointer_cast<Passage>(context->saved_data["passage"].toCapsule());
-    const Gradients d = back(s[0], weights, *passage->plan, passage->work, passage->kept,
-                             incoming[0].contiguous(), context->needs_input_grad(0));
+    const Gradients d = Backward(s[0], weights, *passage->plan, passage->work, passage->kept)
+                            .run(incoming[0].contiguous(), context->needs_input_grad(0));
     const AttentionWeights& w = d.weights;
     return {d.states,   w.query,    w.query_bias, w.query_time, w.key,        w.key_bias,
             w.key_time, w.key_edge, w.value,      w.value_bias, w.value_time, w.value_edge,
