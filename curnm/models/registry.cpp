@@ -36,6 +36,9 @@ ModelOptions resolved(std::string_view name, ModelOptions options, const ModelCo
     throw UsageError(
         fmt::format("--heads {} does not divide --width {}", options.heads, options.width));
   }
+  if (options.dropout < 0 && options.dropout != -1) {
+    throw UsageError(fmt::format("--dropout {} is no rate; -1 is {}'s own", options.dropout, name));
+  }
   if (options.dropout < 0) options.dropout = entry.dropout;
   if (options.snapshot_length == 0) options.snapshot_length = context.snapshot_length;
   return options;

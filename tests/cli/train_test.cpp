@@ -227,6 +227,7 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train net --batch 0 --out r", 2, "--batch 0 is out of range");
   expect("train net --neighbors 0 --out r", 2, "--neighbors 0 is out of range");
   expect("train net --heads 5 --out r", 2, "--heads 5 does not divide --width 172");
+  expect("train net --dropout -0.5 --out r", 2, "--dropout -0.5 is no rate");
   expect("train net --ties loose --out r", 2, "stream, strict");
   expect("train net --device gpu --out r", 2, "--device gpu");
   expect("train net --split roll --out r", 2, "has no split of its own");
