@@ -73,8 +73,8 @@ struct RunResult {
   Environment environment;
   std::int64_t epochs = 0;
   std::int64_t best_epoch = -1;
-  double seconds_per_epoch = kNoValue;
-  std::int64_t training_events = 0;  // 0: unknown
+  double seconds_per_epoch = kNoValue;  // of training, without validation
+  std::int64_t training_events = 0;     // 0: unknown
   std::vector<Score> scores;
   std::vector<BaselineScore> baselines;
   std::vector<EpochMetrics> curve;

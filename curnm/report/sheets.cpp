@@ -207,11 +207,12 @@ Sheet best_of_sheet(const ScoreTable& table) {
 }
 
 Sheet runtime_sheet(const RuntimeTable& table) {
-  Sheet sheet{.title = "Seconds per epoch of " + table.model,
-              .caption =
-                  "Mean of the finished runs. Small: the multiple of random's time, and "
-                  "milliseconds per training event.",
-              .header = {"network"}};
+  Sheet sheet{
+      .title = "Seconds per epoch of " + table.model,
+      .caption =
+          "Training alone, mean of the finished runs. Small: the multiple of random's time, and "
+          "milliseconds per training event.",
+      .header = {"network"}};
   bool has_paper = false;
   sheet.header.insert(sheet.header.end(), table.miners.begin(), table.miners.end());
   for (const RuntimeTable::Row& row : table.rows) {

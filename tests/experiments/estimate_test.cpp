@@ -14,14 +14,14 @@ TEST(Estimate, PrefersRunsOnTheSameNetwork) {
   RunResult there = testing::finished_run();
   there.network = "WIKI";
   there.seconds_per_epoch = 100;
-  EXPECT_DOUBLE_EQ(estimated_seconds(kJob, 4000, 10, {.runs = {here, there}, .cells = {}}), 15);
+  EXPECT_DOUBLE_EQ(estimated_seconds(kJob, 4000, 10, {.runs = {here, there}, .cells = {}}), 16.5);
 }
 
 TEST(Estimate, ScalesRunsOnOtherNetworksByTheirEvents) {
   RunResult there = testing::finished_run();  // 1000 training events
   there.network = "WIKI";
   // 1.5 ms per training event, of which uci has about half of its 4000 events, ten times.
-  EXPECT_DOUBLE_EQ(estimated_seconds(kJob, 4000, 10, {.runs = {there}, .cells = {}}), 30);
+  EXPECT_DOUBLE_EQ(estimated_seconds(kJob, 4000, 10, {.runs = {there}, .cells = {}}), 33);
 }
 
 TEST(Estimate, WithoutRunsItIsOfTheRightOrder) {
