@@ -208,8 +208,11 @@ int run_train(const TrainFlags& flags) {
          spec.data_digest, task.data_digest());
   }
   spec.data_digest = task.data_digest();
-  if (resuming) refuse_older(folder, spec);
-  if (!resuming) create_run(folder, spec);
+  if (resuming) {
+    refuse_older(folder, spec);
+  } else {
+    create_run(folder, spec);
+  }
   const FileLock alone(fs::path(folder) / "options.json", "training " + folder);
   if (resuming && fs::exists(fs::path(folder) / "checkpoint")) {
     trainer.resume(load_checkpoint(fs::path(folder) / "checkpoint"));
