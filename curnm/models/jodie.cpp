@@ -35,7 +35,8 @@ class Jodie final : public MemoryModel {
       waits.push_back(static_cast<float>(std::log1p(wait) / log_span));
     }
     const torch::Tensor known =
-        keyed_dropout(norm_(states(rows)), is_training() ? options().dropout : 0, key);
+        keyed_dropout(layer_norm(states(rows), norm_->weight, norm_->bias, context().path),
+                      is_training() ? options().dropout : 0, key);
     const torch::Tensor of_roots = to_tensor(root_rows, context().device);
     const torch::Tensor wait = to_tensor(waits, context().device);
     if (has_kernels(context().path, known)) {

@@ -1,11 +1,13 @@
 #include "curnm/nn/fused.h"
 
 #include <cmath>
+#include <numeric>
 #include <span>
 
 #include "curnm/nn/floats.h"
 #include "curnm/nn/kernels/elementwise.h"
 #include "curnm/nn/kernels/link.h"
+#include "curnm/nn/kernels/norm.h"
 #include "curnm/nn/kernels/rows.h"
 
 namespace curnm {
@@ -180,6 +182,47 @@ struct Standardise : Function<Standardise> {
   }
 };
 
+struct LayerNorm : Function<LayerNorm> {
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& gamma,
+                        const Tensor& beta) {
+    const std::vector<std::int64_t> rows = every(x);
+    Tensor y = like(x);
+    Tensor centre = torch::empty({x.size(0)}, torch::kFloat32);
+    Tensor rate = like(centre);
+    kernels::layer_norm(input(rows, x, gamma, beta), data(y), data(centre), data(rate));
+    context->save_for_backward({x, gamma, beta, centre, rate});
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list incoming) {
+    const variable_list saved = context->get_saved_variables();
+    const Tensor gradient = incoming[0].contiguous();
+    const std::vector<std::int64_t> rows = every(saved[0]);
+    Tensor dx = like(saved[0]);
+    Tensor gamma = like(saved[1]);
+    Tensor beta = like(saved[2]);
+    kernels::layer_norm_backward(input(rows, saved[0], saved[1], saved[2]), rows, data(saved[3]),
+                                 data(saved[4]), data(gradient), data(dx), data(gamma), data(beta));
+    return {dx, gamma, beta};
+  }
+
+ private:
+  static std::vector<std::int64_t> every(const Tensor& x) {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(x.size(0)));
+    std::iota(rows.begin(), rows.end(), 0);
+    return rows;
+  }
+  static kernels::NormInput input(const std::vector<std::int64_t>& rows, const Tensor& x,
+                                  const Tensor& gamma, const Tensor& beta) {
+    return {.relu = false,
+            .width = x.size(1),
+            .order = rows,
+            .x = data(x),
+            .gamma = data(gamma),
+            .beta = data(beta)};
+  }
+};
+
 struct Sines : Function<Sines> {
   static Tensor forward(AutogradContext* context, const Tensor& t, const Tensor& frequency,
                         const Tensor& phase) {
@@ -344,6 +387,11 @@ Tensor standardise(const Tensor& x) {
 
 Tensor sines(const Tensor& t, const Tensor& frequency, const Tensor& phase) {
   return Sines::apply(t.contiguous(), frequency, phase);
+}
+
+Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& shift, Path path) {
+  if (!has_kernels(path, x)) return torch::layer_norm(x, {x.size(1)}, scale, shift);
+  return LayerNorm::apply(x.contiguous(), scale, shift);
 }
 
 Tensor squared_sum(const std::vector<Tensor>& tensors) {

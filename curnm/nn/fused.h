@@ -46,6 +46,11 @@ torch::Tensor standardise(const torch::Tensor& x);
 torch::Tensor sines(const torch::Tensor& t, const torch::Tensor& frequency,
                     const torch::Tensor& phase);
 
+/// Layer norm with scale and shift, [n,D]. LibTorch's adds up their gradients in as many parts as
+/// there are threads.
+torch::Tensor layer_norm(const torch::Tensor& x, const torch::Tensor& scale,
+                         const torch::Tensor& shift, Path path);
+
 /// The sum of the squares of all tensors, a scalar without gradient.
 torch::Tensor squared_sum(const std::vector<torch::Tensor>& tensors);
 

@@ -189,8 +189,8 @@ Kept there(const Tensor& states, const AttentionWeights& w, const AttentionPlan&
   z = matrix(roots, width);
   kept.centre = torch::empty({roots}, torch::kFloat32);
   kept.rate = torch::empty({roots}, torch::kFloat32);
-  kernels::relu_norm(norm_input(plan, work, kept.mixed, w), data(z), data(kept.centre),
-                     data(kept.rate));
+  kernels::layer_norm(norm_input(plan, work, kept.mixed, w), data(z), data(kept.centre),
+                      data(kept.rate));
   return kept;
 }
 
@@ -237,9 +237,9 @@ class Backward {
     const Tensor dmixed = like(dnormed);
     d_.weights.gamma = like(w_.gamma);
     d_.weights.beta = like(w_.beta);
-    kernels::relu_norm_backward(norm_input(plan_, work_, kept_.mixed, w_), active,
-                                data(kept_.centre), data(kept_.rate), data(dnormed), data(dmixed),
-                                data(d_.weights.gamma), data(d_.weights.beta));
+    kernels::layer_norm_backward(norm_input(plan_, work_, kept_.mixed, w_), active,
+                                 data(kept_.centre), data(kept_.rate), data(dnormed), data(dmixed),
+                                 data(d_.weights.gamma), data(d_.weights.beta));
     down_ = matrix(plan_.num_queries, width_);
     kernels::sum_groups(data(dmixed),
                         kernels::RowGroups::of(at(plan_.queries, roots), plan_.num_queries), width_,

@@ -15,7 +15,7 @@ namespace curnm {
 struct RunSpec {
   std::string data;              // as `open_dataset` takes it
   std::string data_digest = {};  // of its contents; empty before they were looked at
-  std::int64_t threads = 0;      // which decide the last bits; 0: not known
+  std::int64_t threads = 0;      // which decide the last bits of the plain path; 0: not known
   TrainOptions train;
   ModelOptions model;
   MinerOptions miner;

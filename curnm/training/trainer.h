@@ -126,7 +126,7 @@ enum class TrainOutcome { kFinished, kStoppedEarly, kInterrupted };
 /// Trains one model with one miner on one task.
 ///
 /// All of its progress is in `checkpoint()`: a trainer that is given one continues to the same
-/// bits, with the same number of threads.
+/// bits, on the fast path with any number of threads.
 class Trainer {
  public:
   /// REQUIRES: the task outlives the trainer. Throws UsageError for impossible options.

@@ -87,6 +87,15 @@ TEST(FusedTest, GatherScaled) {
       });
 }
 
+TEST(FusedTest, LayerNorm) {
+  for (const std::int64_t n : {1, 3, 300}) {
+    expect_same(
+        {numbers(1, {n, 37}), numbers(2, {37}), numbers(3, {37})},
+        [&](const Leaves& x) { return layer_norm(x[0], x[1], x[2], Path::kFast); },
+        [&](const Leaves& x) { return layer_norm(x[0], x[1], x[2], Path::kPlain); });
+  }
+}
+
 TEST(FusedTest, Linear) {
   for (const std::int64_t n : {0, 1, 3, 300, 700}) {  // 300 rows are split, 700 also in blocks
     for (const std::int64_t out : {1, 5, 33}) {
@@ -128,6 +137,41 @@ TEST(FusedTest, ProductsOfPartsAndTransposes) {
   EXPECT_TRUE(torch::equal(product(none, none.t()), torch::zeros({3, 3})));
   EXPECT_TRUE(
       torch::equal(affine(none, torch::empty({2, 0}), torch::ones({2})), torch::ones({3, 2})));
+}
+
+// What a model may not see must not change a bit of what it says, so a row may not depend on its
+// company; and a training must not depend on the machine's cores.
+TEST(FusedTest, RowsOfProductsDependOnThemselvesAlone) {
+  for (const std::int64_t k : {3, 32, 100, 172, 444}) {
+    for (const std::int64_t n : {1, 13, 86, 172, 516}) {
+      const torch::Tensor a = numbers(1, {300, k});
+      const torch::Tensor weight = numbers(2, {n, k});
+      const torch::Tensor bias = numbers(3, {n});
+      const testing::ScopedThreads scope(1);
+      const torch::Tensor expected = affine(a, weight, bias);
+      const torch::Tensor plain = product(a, weight.t().contiguous());
+      for (const std::int64_t rows : {1, 2, 3, 7, 24, 25, 26, 27, 50, 171, 299}) {
+        const testing::ScopedThreads threads(rows % 2 == 0 ? 1 : 3);
+        const torch::Tensor part = a.narrow(0, 300 - rows, rows);
+        EXPECT_TRUE(torch::equal(affine(part, weight, bias), expected.narrow(0, 300 - rows, rows)))
+            << rows << " rows, " << k << " x " << n;
+        EXPECT_TRUE(
+            torch::equal(product(part, weight.t().contiguous()), plain.narrow(0, 300 - rows, rows)))
+            << rows << " rows, " << k << " x " << n;
+      }
+    }
+  }
+}
+
+TEST(FusedTest, SumsOverRowsDoNotDependOnThreads) {
+  const torch::Tensor a = numbers(1, {1500, 172});
+  const torch::Tensor b = numbers(2, {1500, 100});
+  const testing::ScopedThreads scope(1);
+  const torch::Tensor expected = product(a.t(), b);
+  for (const int threads : {2, 3, 7}) {
+    const testing::ScopedThreads more(threads);
+    EXPECT_TRUE(torch::equal(product(a.t(), b), expected)) << threads;
+  }
 }
 
 // Signals may come at any time: Ctrl-C, profilers, the runtime of a host program.

@@ -75,6 +75,28 @@ TEST_P(EveryModel, ResumesToTheSameBits) {
   }
 }
 
+// At full width, where products are large enough for more than one thread.
+TEST_P(EveryModel, ThreadsDoNotMatterToTheBit) {
+  const LinkTask task(small_network());
+  TrainObserver nobody;
+  TrainOptions options = quick(GetParam(), /*epochs=*/2);
+  options.miner = "curnm";
+  options.batch = 100;
+  const auto run = [&](int threads) {
+    const testing::ScopedThreads scope(threads);
+    Trainer trainer(task, options, {}, {.curnm = {.pi = 0.5}});
+    trainer.run(nobody);
+    std::vector<nlohmann::ordered_json> epochs;
+    for (const EpochRecord& record : trainer.records()) {
+      epochs.push_back({record.losses, record.mining, record.validation_ap});
+    }
+    return std::pair(epochs, test_run(trainer, {}));
+  };
+  const auto expected = run(1);
+  EXPECT_EQ(run(2), expected);
+  EXPECT_EQ(run(5), expected);
+}
+
 TEST_P(EveryModel, TestingTwiceGivesTheSameBits) {
   const LinkTask task(small_network());
   TrainObserver nobody;

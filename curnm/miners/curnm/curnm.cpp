@@ -281,8 +281,9 @@ class CurnmMiner final : public NegativeMiner {
     const Factor negative =
         factors_->negative(positive, scored.owner, scored.h_candidates, recency);
     if (measures != nullptr) {
-      (*measures)["positive_gate"] = positive.gate.mean().item<double>();
-      (*measures)["negative_gate"] = negative.gate.mean().item<double>();
+      // Row by row: over all at once, LibTorch adds up as many parts as there are threads.
+      (*measures)["positive_gate"] = positive.gate.mean(1).mean().item<double>();
+      (*measures)["negative_gate"] = negative.gate.mean(1).mean().item<double>();
     }
     // Eq. (11): the irrelevant factor is the rest of the embedding; so is its projection.
     const torch::Tensor relevant = torch::cat({positive.relevant, negative.relevant});

@@ -52,11 +52,13 @@ CURNM_KERNEL void attend_root(const AttentionInput& in, const AttentionOutput& o
     float largest = -INFINITY;
     for (std::int64_t j = 0; j < count; ++j) {
       const Slot slot = slot_of(in, r * in.neighbors + j);
-      float score = dot(q, slot.key + h * head_width, head_width);
-      if (in.time_width > 0) score += dot(qt, slot.phi, in.time_width);
-      if (in.edge_width > 0) score += dot(qe, slot.edge, in.edge_width);
-      weights[j * in.heads + h] = score * scale;
-      largest = std::max(largest, score * scale);
+      DotSum score;
+      score.add(q, slot.key + h * head_width, head_width);
+      score.add(qt, slot.phi, in.time_width);
+      score.add(qe, slot.edge, in.edge_width);
+      float& weight = weights[j * in.heads + h];
+      weight = score.value() * scale;
+      largest = std::max(largest, weight);
     }
     float sum = 0;
     for (std::int64_t j = 0; j < count; ++j) {
@@ -75,8 +77,8 @@ CURNM_KERNEL void attend_root(const AttentionInput& in, const AttentionOutput& o
                              : weights[at] * in.mask[r * in.neighbors * in.heads + at];
       const Slot slot = slot_of(in, r * in.neighbors + j);
       axpy(kept, slot.value + h * head_width, values, head_width);
-      if (in.time_width > 0) axpy(kept, slot.phi, times, in.time_width);
-      if (in.edge_width > 0) axpy(kept, slot.edge, edges, in.edge_width);
+      axpy(kept, slot.phi, times, in.time_width);
+      axpy(kept, slot.edge, edges, in.edge_width);
     }
   }
 }
@@ -107,11 +109,13 @@ CURNM_KERNEL void score_gradients(const AttentionInput& in, const AttentionIncom
     for (std::int64_t j = 0; j < count; ++j) {
       const std::int64_t at = j * in.heads + h;
       const Slot slot = slot_of(in, r * in.neighbors + j);
-      float gradient = dot(values, slot.value + h * head_width, head_width);
-      if (in.time_width > 0) gradient += dot(times, slot.phi, in.time_width);
-      if (in.edge_width > 0) gradient += dot(edges, slot.edge, in.edge_width);
-      kept[at] = mask == nullptr ? weights[at] : weights[at] * mask[at];
-      scores[at] = mask == nullptr ? gradient : gradient * mask[at];
+      DotSum gradient;
+      gradient.add(values, slot.value + h * head_width, head_width);
+      gradient.add(times, slot.phi, in.time_width);
+      gradient.add(edges, slot.edge, in.edge_width);
+      const float factor = mask == nullptr ? 1 : mask[at];
+      kept[at] = weights[at] * factor;
+      scores[at] = gradient.value() * factor;
       mean += weights[at] * scores[at];
     }
     for (std::int64_t j = 0; j < count; ++j) {
@@ -139,8 +143,8 @@ CURNM_KERNEL void query_gradient(const AttentionInput& in, std::span<const std::
       for (std::int64_t h = 0; h < in.heads; ++h) {
         const float score = scores[j * in.heads + h];
         axpy(score, slot.key + h * head_width, q + h * head_width, head_width);
-        if (in.time_width > 0) axpy(score, slot.phi, qt + h * in.time_width, in.time_width);
-        if (in.edge_width > 0) axpy(score, slot.edge, qe + h * in.edge_width, in.edge_width);
+        axpy(score, slot.phi, qt + h * in.time_width, in.time_width);
+        axpy(score, slot.edge, qe + h * in.edge_width, in.edge_width);
       }
     }
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <vector>
 
 #include "curnm/base/error.h"
 #include "curnm/base/parallel.h"
@@ -12,40 +13,41 @@
 namespace curnm::kernels {
 namespace {
 
-constexpr double kSmall = 1e6;       // operations that are not worth a second thread
-constexpr std::int64_t kBlock = 16;  // rows or columns that stay together
+constexpr double kSmall = 1e6;  // operations that are not worth a second thread
+
+// The library adds up in another order at the edges of a product, which depend on its size. So that
+// a row of a result depends neither on other rows nor on the number of threads, it gets
+// - rows in whole blocks, which are a multiple of what any of its kernels takes at a time,
+// - no more columns than it keeps together whatever the number of rows,
+// - sums over rows (a is transposed) in parts that follow from their size alone.
+constexpr std::int64_t kRows = 24;
+constexpr std::int64_t kColumns = 192;
+constexpr std::int64_t kSums = 48;
 
 std::atomic<double> flops = 0;
 
-/// While it lives, no signal handler runs on this thread. oneDNN's AVX-512 kernels, before 3.11,
-/// keep the address of a buffer in the stack pointer (its issue 4845): a handler would write its
-/// frame over the heap.
-class SignalsHeld {
+/// While it lives, this thread starts no others and no signal handler runs on it. oneDNN's AVX-512
+/// kernels, before 3.11, keep the address of a buffer in the stack pointer (its issue 4845): a
+/// handler would write its frame over the heap. From a size on that is its own affair the library
+/// starts threads, and nothing would hold their signals.
+class OnThisThread {
  public:
-  SignalsHeld() {
+  OnThisThread() {
+    set_num_threads(1);
     sigset_t all;
     ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+    ::pthread_sigmask(SIG_SETMASK, &all, &signals_);
   }
-  ~SignalsHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsHeld(const SignalsHeld&) = delete;
-  SignalsHeld& operator=(const SignalsHeld&) = delete;
+  ~OnThisThread() {
+    ::pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
+    set_num_threads(threads_);
+  }
+  OnThisThread(const OnThisThread&) = delete;
+  OnThisThread& operator=(const OnThisThread&) = delete;
 
  private:
-  sigset_t before_;
-};
-
-/// While it lives, this thread starts no others: the library does so for products from a size on
-/// that is its own affair, and nothing would hold their signals.
-class NoThreads {
- public:
-  NoThreads() { set_num_threads(1); }
-  ~NoThreads() { set_num_threads(before_); }
-  NoThreads(const NoThreads&) = delete;
-  NoThreads& operator=(const NoThreads&) = delete;
-
- private:
-  int before_ = num_threads();
+  int threads_ = num_threads();
+  sigset_t signals_;
 };
 
 /// The view from row `row` and column `column` on.
@@ -55,55 +57,84 @@ MatrixView from(const MatrixView& view, std::int64_t row, std::int64_t column) {
   return {view.data + offset, view.stride, view.transposed};
 }
 
-void multiply_here(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a,
-                   const MatrixView& b, const ProductStart& start, float* c,
-                   std::int64_t c_stride) {
-  constexpr std::int64_t kRows = 256;
-  if (start.row != nullptr && m > kRows) {  // part by part, or the row would be written to memory
-    for (std::int64_t i = 0; i < m; i += kRows) {
-      multiply_here(std::min(kRows, m - i), n, k, from(a, i, 0), b, start, c + i * c_stride,
-                    c_stride);
-    }
-    return;
-  }
-  if (start.row != nullptr) {
-    for (std::int64_t i = 0; i < m; ++i) std::copy_n(start.row, n, c + i * c_stride);
-  }
-  const bool adds = start.keep || start.row != nullptr;
+/// c = a·b, or c + a·b. REQUIRES: OnThisThread.
+void call(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a, const MatrixView& b,
+          bool adds, float* c, std::int64_t c_stride) {
   if (k == 0) {  // which the library refuses
     for (std::int64_t i = 0; i < m && !adds; ++i) std::fill_n(c + i * c_stride, n, 0.0F);
     return;
   }
-  const SignalsHeld quiet;
-  const NoThreads alone;
   const dnnl_status_t status =
       dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, /*alpha=*/1, a.data,
                  a.stride, b.data, b.stride, adds ? 1.0F : 0.0F, c, c_stride);
   CURNM_ASSERT(status == dnnl_success);
 }
 
+/// The same for fewer rows than a block, as one that is filled up.
+void call_padded(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a,
+                 const MatrixView& b, bool adds, float* c, std::int64_t c_stride) {
+  thread_local std::vector<float> block;
+  block.assign(static_cast<std::size_t>(kRows * (k + n)), 0);
+  float* rows = block.data();
+  float* results = rows + kRows * k;
+  for (std::int64_t i = 0; i < m; ++i) {
+    std::copy_n(a.data + i * a.stride, k, rows + i * k);
+    std::copy_n(c + i * c_stride, adds ? n : 0, results + i * n);
+  }
+  call(kRows, n, k, {rows, k}, b, adds, results, n);
+  for (std::int64_t i = 0; i < m; ++i) std::copy_n(results + i * n, n, c + i * c_stride);
+}
+
+/// Rows of a product with up to kColumns columns, on this thread.
+void multiply_rows(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a,
+                   const MatrixView& b, const ProductStart& start, float* c,
+                   std::int64_t c_stride) {
+  const bool adds = start.keep || start.row != nullptr;
+  // Part by part where they begin with a row, or it would be written to memory.
+  const std::int64_t part = start.row != nullptr ? 10 * kRows : m;
+  for (std::int64_t first = 0; first < m; first += part) {
+    const std::int64_t count = std::min(part, m - first);
+    const std::int64_t whole = count / kRows * kRows;
+    float* to = c + first * c_stride;
+    if (start.row != nullptr) {
+      for (std::int64_t i = 0; i < count; ++i) std::copy_n(start.row, n, to + i * c_stride);
+    }
+    if (whole > 0) call(whole, n, k, from(a, first, 0), b, adds, to, c_stride);
+    if (whole == count) continue;
+    call_padded(count - whole, n, k, from(a, first + whole, 0), b, adds, to + whole * c_stride,
+                c_stride);
+  }
+}
+
 }  // namespace
 
+// The library's own threads wait for each other within a product. Parts of the result need not.
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a,
               const MatrixView& b, const ProductStart& start, float* c, std::int64_t c_stride) {
   if (m == 0 || n == 0) return;
   const double work = 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   flops = flops + work;
-  // The library's own threads wait for each other within a product. Parts of the result of its
-  // longer side need not.
-  const bool by_rows = m >= n;
-  const std::int64_t size = by_rows ? m : n;
+  const bool small = work < kSmall;
+  if (a.transposed) {
+    CURNM_ASSERT(start.row == nullptr);
+    const auto parts = small ? 1 : static_cast<int>((m + kSums - 1) / kSums);
+    parallel_parts(m, parts, [&](int, std::int64_t first, std::int64_t last) {
+      const OnThisThread alone;
+      call(last - first, n, k, from(a, first, 0), b, start.keep, c + first * c_stride, c_stride);
+    });
+    return;
+  }
   parallel_chunks(
-      (size + kBlock - 1) / kBlock, work < kSmall ? 1 : num_threads(),
-      [&](int, std::int64_t first, std::int64_t last) {
-        const std::int64_t begin = first * kBlock;
-        const std::int64_t count = std::min(last * kBlock, size) - begin;
-        if (by_rows) {
-          multiply_here(count, n, k, from(a, begin, 0), b, start, c + begin * c_stride, c_stride);
-          return;
+      (m + kRows - 1) / kRows, small ? 1 : num_threads(),
+      [&](int, std::int64_t first_block, std::int64_t last_block) {
+        const OnThisThread alone;
+        const std::int64_t first = first_block * kRows;
+        const std::int64_t count = std::min(last_block * kRows, m) - first;
+        for (std::int64_t j = 0; j < n; j += kColumns) {
+          const ProductStart part{start.keep, start.row == nullptr ? nullptr : start.row + j};
+          multiply_rows(count, std::min(kColumns, n - j), k, from(a, first, 0), from(b, 0, j), part,
+                        c + first * c_stride + j, c_stride);
         }
-        const ProductStart part{start.keep, start.row == nullptr ? nullptr : start.row + begin};
-        multiply_here(m, count, k, a, from(b, 0, begin), part, c + begin, c_stride);
       });
 }
 

@@ -17,7 +17,9 @@ struct ProductStart {
   const float* row = nullptr;  // this row [n], in every row
 };
 
-/// c[m,n] = start + a[m,k]·b[k,n]. Deterministic for a given number of threads.
+/// c[m,n] = start + a[m,k]·b[k,n]. The same bits for any number of threads; unless `a` is
+/// transposed, a row of the result depends on the same row of `a` alone, wherever it stands.
+/// REQUIRES: no start.row where `a` is transposed.
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a,
               const MatrixView& b, const ProductStart& start, float* c, std::int64_t c_stride);
 

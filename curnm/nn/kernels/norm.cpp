@@ -13,32 +13,38 @@ namespace {
 
 constexpr std::int64_t kGrain = 32;
 
-/// One row. Whether there is a mask is known to the compiler: a question inside the loops would
-/// keep it from vectorising them.
-template <bool kMasked>
+/// What is done before the norm. Known to the compiler: a question inside the loops would keep it
+/// from vectorising them.
+enum class Before { kNothing, kRelu, kMaskedRelu };
+
+template <Before kBefore>
 struct Row {
   const float* x;
   const float* mask;
 
   Row(const NormInput& in, std::int64_t row)
       : x(in.x + row * in.width),
-        mask(kMasked ? in.mask + in.order[static_cast<std::size_t>(row)] * in.width : nullptr) {}
+        mask(in.mask == nullptr ? nullptr
+                                : in.mask + in.order[static_cast<std::size_t>(row)] * in.width) {}
 
   CURNM_INLINE float factor(std::int64_t d) const {
-    if constexpr (kMasked) return mask[d];
+    if constexpr (kBefore == Before::kMaskedRelu) return mask[d];
     return 1;
   }
-  /// ReLU(x·mask)
   CURNM_INLINE float kept(std::int64_t d) const {
     const float value = x[d] * factor(d);
-    return value < 0 ? 0 : value;  // NaN stays NaN
+    return kBefore != Before::kNothing && value < 0 ? 0 : value;  // NaN stays NaN
+  }
+  /// The gradient of x from that of what is kept.
+  CURNM_INLINE float back(std::int64_t d, float gradient) const {
+    return kBefore != Before::kNothing && !(kept(d) > 0) ? 0 : gradient * factor(d);
   }
 };
 
-template <bool kMasked>
+template <Before kBefore>
 CURNM_INLINE void norm(const NormInput& in, std::int64_t index, float* y, float* centre,
                        float* rate) {
-  const Row<kMasked> row(in, index);
+  const Row<kBefore> row(in, index);
   const std::int64_t width = in.width;
   const float* gamma = in.gamma;
   const float* beta = in.beta;
@@ -64,8 +70,9 @@ CURNM_INLINE void norm(const NormInput& in, std::int64_t index, float* y, float*
 
 CURNM_KERNEL void norm_row(const NormInput& in, std::int64_t row, float* y, float* centre,
                            float* rate) {
-  if (in.mask != nullptr) return norm<true>(in, row, y, centre, rate);
-  norm<false>(in, row, y, centre, rate);
+  if (!in.relu) return norm<Before::kNothing>(in, row, y, centre, rate);
+  if (in.mask == nullptr) return norm<Before::kRelu>(in, row, y, centre, rate);
+  norm<Before::kMaskedRelu>(in, row, y, centre, rate);
 }
 
 /// What flows back through one row.
@@ -76,10 +83,10 @@ struct NormGradient {
   float* dbeta;
 };
 
-template <bool kMasked>
+template <Before kBefore>
 CURNM_INLINE void norm_backward(const NormInput& in, std::int64_t index, float centre, float rate,
                                 const NormGradient& out) {
-  const Row<kMasked> row(in, index);
+  const Row<kBefore> row(in, index);
   const std::int64_t width = in.width;
   const float* gamma = in.gamma;
   const auto [dy, dx, dgamma, dbeta] = out;
@@ -96,10 +103,9 @@ CURNM_INLINE void norm_backward(const NormInput& in, std::int64_t index, float c
   projection /= static_cast<float>(width);
 #pragma omp simd
   for (std::int64_t d = 0; d < width; ++d) {
-    const float value = row.kept(d);
-    const float normed = (value - centre) * rate;
+    const float normed = (row.kept(d) - centre) * rate;
     const float gradient = rate * (dy[d] * gamma[d] - mean - normed * projection);
-    dx[d] = value > 0 ? gradient * row.factor(d) : 0;
+    dx[d] = row.back(d, gradient);
     dgamma[d] += dy[d] * normed;
     dbeta[d] += dy[d];
   }
@@ -107,21 +113,22 @@ CURNM_INLINE void norm_backward(const NormInput& in, std::int64_t index, float c
 
 CURNM_KERNEL void norm_row_backward(const NormInput& in, std::int64_t row, float centre, float rate,
                                     const NormGradient& out) {
-  if (in.mask != nullptr) return norm_backward<true>(in, row, centre, rate, out);
-  norm_backward<false>(in, row, centre, rate, out);
+  if (!in.relu) return norm_backward<Before::kNothing>(in, row, centre, rate, out);
+  if (in.mask == nullptr) return norm_backward<Before::kRelu>(in, row, centre, rate, out);
+  norm_backward<Before::kMaskedRelu>(in, row, centre, rate, out);
 }
 
 }  // namespace
 
-void relu_norm(const NormInput& in, float* y, float* centre, float* rate) {
+void layer_norm(const NormInput& in, float* y, float* centre, float* rate) {
   parallel_for(std::ssize(in.order), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) norm_row(in, row, y, centre, rate);
   });
 }
 
-void relu_norm_backward(const NormInput& in, std::span<const std::int64_t> active,
-                        const float* centre, const float* rate, const float* dy, float* dx,
-                        float* dgamma, float* dbeta) {
+void layer_norm_backward(const NormInput& in, std::span<const std::int64_t> active,
+                         const float* centre, const float* rate, const float* dy, float* dx,
+                         float* dgamma, float* dbeta) {
   const auto width = static_cast<std::size_t>(in.width);
   std::vector<float> gammas(kRowParts * width, 0);
   std::vector<float> betas(kRowParts * width, 0);

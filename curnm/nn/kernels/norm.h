@@ -5,24 +5,25 @@
 
 namespace curnm::kernels {
 
-/// Per row: y = LayerNorm(ReLU(x·mask)), with scale gamma and shift beta. Row i of x is row
-/// order[i] of mask and y.
+/// Per row: y = LayerNorm(ReLU(x·mask)), or LayerNorm(x), with scale gamma and shift beta. Row i of
+/// x is row order[i] of mask and y.
 struct NormInput {
+  bool relu = true;
   std::int64_t width = 0;
   std::span<const std::int64_t> order;
   const float* x = nullptr;      // [rows,width]
-  const float* mask = nullptr;   // [rows,width]: dropout; null without
+  const float* mask = nullptr;   // [rows,width]: dropout before the ReLU; null without
   const float* gamma = nullptr;  // [width]
   const float* beta = nullptr;   // [width]
   float epsilon = 1e-5F;
 };
 /// `rate` keeps 1/std of each row for the way back, `centre` the mean.
-void relu_norm(const NormInput& in, float* y, float* centre, float* rate);
+void layer_norm(const NormInput& in, float* y, float* centre, float* rate);
 
 /// For the active rows of x: dx of each from dy, both [A,width], and the sums of dgamma and dbeta
 /// over them.
-void relu_norm_backward(const NormInput& in, std::span<const std::int64_t> active,
-                        const float* centre, const float* rate, const float* dy, float* dx,
-                        float* dgamma, float* dbeta);
+void layer_norm_backward(const NormInput& in, std::span<const std::int64_t> active,
+                         const float* centre, const float* rate, const float* dy, float* dx,
+                         float* dgamma, float* dbeta);
 
 }  // namespace curnm::kernels

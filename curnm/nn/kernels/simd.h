@@ -37,38 +37,47 @@ CURNM_INLINE Floats<kLanes>& floats(float* x) {
   return *reinterpret_cast<Floats<kLanes>*>(x);
 }
 
-/// Written out, because rows of attention are short: 86 and 100 floats. Left to the compiler, the
-/// sum over the lanes and the floats that fill no vector, both one by one, took longer than the
-/// rest.
-CURNM_INLINE float dot(const float* a, const float* b, std::int64_t n) {
-  Floats<16> sixteen = {};
-  std::int64_t i = 0;
-  for (; i + 16 <= n; i += 16) sixteen += floats<16>(a + i) * floats<16>(b + i);
-  Floats<8> eight = __builtin_shufflevector(sixteen, sixteen, 0, 1, 2, 3, 4, 5, 6, 7) +
-                    __builtin_shufflevector(sixteen, sixteen, 8, 9, 10, 11, 12, 13, 14, 15);
-  if (i + 8 <= n) {
-    eight += floats<8>(a + i) * floats<8>(b + i);
-    i += 8;
+/// A sum of products over lanes. Written out, because rows of attention are short (86 and 100
+/// floats): left to the compiler, the sum over the lanes and the floats that fill no vector, both
+/// one by one, took longer than the rest. Vectors have 8 lanes, which AVX2 has registers for: g++
+/// 12 keeps wider ones in memory there.
+class DotSum {
+ public:
+  CURNM_INLINE void add(const float* a, const float* b, std::int64_t n) {
+    std::int64_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+      even_ += floats<8>(a + i) * floats<8>(b + i);
+      odd_ += floats<8>(a + i + 8) * floats<8>(b + i + 8);
+    }
+    if (i + 8 <= n) {
+      even_ += floats<8>(a + i) * floats<8>(b + i);
+      i += 8;
+    }
+    if (i + 4 <= n) {
+      four_ += floats<4>(a + i) * floats<4>(b + i);
+      i += 4;
+    }
+    for (; i < n; ++i) rest_ += a[i] * b[i];
   }
-  Floats<4> four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
-                   __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
-  if (i + 4 <= n) {
-    four += floats<4>(a + i) * floats<4>(b + i);
-    i += 4;
+
+  CURNM_INLINE float value() const {
+    const Floats<8> eight = even_ + odd_;
+    const Floats<4> four = four_ + __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
+                           __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+    return (four[0] + four[2]) + (four[1] + four[3]) + rest_;
   }
-  float sum = (four[0] + four[2]) + (four[1] + four[3]);
-  for (; i < n; ++i) sum += a[i] * b[i];
-  return sum;
-}
+
+ private:
+  Floats<8> even_ = {};
+  Floats<8> odd_ = {};
+  Floats<4> four_ = {};
+  float rest_ = 0;
+};
 
 /// y += scale·x
 CURNM_INLINE void axpy(float scale, const float* x, float* y, std::int64_t n) {
   std::int64_t i = 0;
-  for (; i + 16 <= n; i += 16) floats<16>(y + i) += scale * floats<16>(x + i);
-  if (i + 8 <= n) {
-    floats<8>(y + i) += scale * floats<8>(x + i);
-    i += 8;
-  }
+  for (; i + 8 <= n; i += 8) floats<8>(y + i) += scale * floats<8>(x + i);
   if (i + 4 <= n) {
     floats<4>(y + i) += scale * floats<4>(x + i);
     i += 4;
