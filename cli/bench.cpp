@@ -144,6 +144,10 @@ void hold_pi(const CLI::App& command, CurnmOptions& options) {
   if (options.pi == 0) options.pi = 1;
 }
 
+void show_held_pi(CLI::App& command) {
+  command.get_option("--pi-strategy")->default_str("constant");
+}
+
 void add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Measure speed on this machine");
   command->require_subcommand(1);

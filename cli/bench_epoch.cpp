@@ -84,6 +84,9 @@ std::vector<Setting> settings(const EpochFlags& flags) {
 void run_epochs(EpochFlags flags, const CLI::App& command) {
   const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
   refuse_unused<ModelOptions>(command, model.name, model.options);
+  if (std::ranges::find(flags.miners, "curnm") == flags.miners.end()) {
+    refuse_flags(command, {"--pi", "--pi-strategy", "--pools"}, "miners without curnm");
+  }
   set_threads(flags.threads);
   hold_pi(command, flags.spec.miner.curnm);
   const LinkTask task(open_dataset(flags.spec.data), flags.spec.task);
@@ -150,11 +153,14 @@ void add_bench_epoch(CLI::App& bench) {
   command->add_option("--batch", flags->spec.train.batch, "events per step")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
       ->capture_default_str();
-  command->add_option("--seed", flags->spec.train.seed)->capture_default_str();
+  command->add_option("--seed", flags->spec.train.seed)
+      ->check(CLI::Range(kNoSign))
+      ->capture_default_str();
   command->add_option("--pi", flags->spec.miner.curnm.pi, "share that curnm selects (0: 1)")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--pi-strategy", flags->spec.miner.curnm.pi_strategy,
                       "let it follow the curriculum instead: adaptive or linear");
+  show_held_pi(*command);
   add_fields(*command, flags->spec.model);
   command->add_option("--threads", flags->threads, "0: all cores");
   command->add_flag("--json", flags->json, "one JSON document");

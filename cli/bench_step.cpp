@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 struct StepFlags {
   RunSpec spec;
   std::string compare;
-  std::int64_t steps = 50;
+  std::int64_t steps = 0;
   std::int64_t threads = 0;
   bool json = false;
 };
@@ -26,7 +26,8 @@ struct StepFlags {
 constexpr std::size_t kStepStages = static_cast<std::size_t>(Stage::kValidate);
 
 struct StepTimes {
-  double ms = 0;  // per step
+  std::int64_t steps = 0;  // measured
+  double ms = 0;           // per step
   std::array<double, kStepStages> stages{};
   double gflop = 0;
 };
@@ -35,13 +36,20 @@ struct StepTimes {
 /// stops.
 class StepWatch final : public TrainObserver {
  public:
+  /// steps: to measure; 0: as many as there are, up to kUsual.
   StepWatch(Trainer& trainer, std::int64_t steps) : trainer_(trainer), steps_(steps) {
     const std::int64_t all = trainer.batches();
     start_ = all / 2;
-    if (start_ + steps_ + kCounted > all) {
-      fail("an epoch of {} steps has too few for {} after its first half", all, steps_);
+    const std::int64_t room = all - start_ - kCounted;
+    if (steps_ == 0) steps_ = std::clamp<std::int64_t>(room, 1, kUsual);
+    if (steps_ > room) {
+      fail(
+          "an epoch has {} steps, of which {} come after its first half and {} count operations: "
+          "no room to measure {}; try fewer --steps or a smaller --batch",
+          all, all - start_, kCounted, steps_);
     }
-    trainer.skip(start_ - kWarm);
+    times_.steps = steps_;
+    trainer.skip(std::max<std::int64_t>(start_ - kWarm, 0));
   }
 
   void on_batch(std::int64_t, std::int64_t done, std::int64_t) override {
@@ -65,6 +73,7 @@ class StepWatch final : public TrainObserver {
   const StepTimes& times() const { return times_; }
 
  private:
+  static constexpr std::int64_t kUsual = 50;
   static constexpr std::int64_t kWarm = 20;
   static constexpr std::int64_t kCounted = 4;
 
@@ -100,6 +109,9 @@ void run_step(StepFlags flags, const CLI::App& command) {
   refuse_unused<ModelOptions>(command, model.name, model.options);
   check_miner_flags(command, flags.spec.train.miner, flags.spec.miner);
   set_threads(flags.threads);
+  if (flags.spec.train.path == "plain") {
+    refuse_flags(command, {"--compare"}, "--path plain");
+  }
   if (!flags.compare.empty() && flags.compare != "plain") {
     throw UsageError(fmt::format("--compare {}: only 'plain' can be compared with", flags.compare));
   }
@@ -112,7 +124,7 @@ void run_step(StepFlags flags, const CLI::App& command) {
                          {"miner", flags.spec.train.miner},
                          {"pi", flags.spec.miner.curnm.pi},
                          {"batch", flags.spec.train.batch},
-                         {"steps", flags.steps},
+                         {"steps", fast.steps},
                          {"ms_per_step", fast.ms},
                          {"stages", stages_json(fast)},
                          {"gemm_gflops", peak},
@@ -130,7 +142,7 @@ void run_step(StepFlags flags, const CLI::App& command) {
   }
   fmt::print("{} + {} on {}, batch {}, {} steps past half of the training events\n",
              flags.spec.train.model, flags.spec.train.miner, task.dataset().name,
-             flags.spec.train.batch, flags.steps);
+             flags.spec.train.batch, fast.steps);
   fmt::print("{:<12}{:>10}{:>10}\n", "ms per step", flags.spec.train.path,
              flags.compare.empty() ? "" : "plain");
   const auto row = [&](std::string_view name, double a, double b) {
@@ -156,9 +168,10 @@ void add_bench_step(CLI::App& bench) {
   add_fields(*command, flags->spec.train);
   add_fields(*command, flags->spec.model);
   add_miner_flags(*command, flags->spec.miner);
+  show_held_pi(*command);
   command->add_option("--compare", flags->compare, "plain: measure that path too");
-  command->add_option("--steps", flags->steps, "steps to measure")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100000}))
+  command->add_option("--steps", flags->steps, "steps to measure; 0: up to 50")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{100000}))
       ->capture_default_str();
   command->add_option("--threads", flags->threads, "0: all cores");
   command->add_flag("--json", flags->json, "one JSON document");

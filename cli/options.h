@@ -4,10 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <limits>
 
 #include "curnm/base/options.h"
 
 namespace curnm::cli {
+
+/// The largest number without a sign that fits one with a sign; what does not is read as one more.
+inline constexpr std::int64_t kNoSign = std::numeric_limits<std::int64_t>::max() - 1;
 
 /// One flag per field of an options struct, with its default and range in the help text.
 /// REQUIRES: `options` outlives the parsing.
@@ -17,10 +21,13 @@ void add_fields(CLI::App& command, Options& options) {
     const std::string flag = "--" + std::string(field.name);
     std::string help(field.help);
     if (!field.symbol.empty()) help += fmt::format(", {}", field.symbol);
+    if (!field.choices.empty()) help += fmt::format(" [{}]", fmt::join(field.choices, "|"));
     if constexpr (std::same_as<T, bool>) {
       command.add_flag(flag, value, help);
     } else {
-      command.add_option(flag, value, help)->capture_default_str();
+      CLI::Option* option = command.add_option(flag, value, help)->capture_default_str();
+      // Read as a signed number, or -1 would wrap around.
+      if constexpr (std::unsigned_integral<T>) option->check(CLI::Range(kNoSign));
     }
   });
 }

@@ -56,9 +56,12 @@ ResultSet read_results(const ReportFlags& flags) {
 const FormatEntry& format_of(const ReportFlags& flags) {
   const std::span<const FormatEntry> formats(kFormats);
   if (!flags.format.empty()) return find_entry("format", formats, flags.format);
-  const auto named =
-      std::ranges::find(formats, fs::path(flags.out).extension().string(), &FormatEntry::extension);
-  return named == formats.end() ? formats.front() : *named;
+  const std::string extension = fs::path(flags.out).extension().string();
+  const auto named = std::ranges::find(formats, extension, &FormatEntry::extension);
+  if (named != formats.end()) return *named;
+  if (extension.empty()) return formats.front();
+  throw UsageError(
+      fmt::format("no format is known by '{}': say which one with --format", extension));
 }
 
 void run_report(const ReportFlags& flags) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "cli/commands.h"
@@ -7,6 +8,8 @@
 #include "curnm/base/names.h"
 #include "curnm/evaluation/negatives.h"
 #include "curnm/experiments/store.h"
+#include "curnm/miners/miner.h"
+#include "curnm/models/model.h"
 #include "curnm/report/report.h"
 
 namespace curnm::cli {
@@ -47,12 +50,15 @@ std::string number(double value, int digits = 4) {
 }
 
 void print_table(const ResultSet& results, const ResultsFlags& flags) {
-  fmt::print("{:>5}  {:<16}{:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>9}  {}\n", "run", "network", "model",
-             "miner", "seed", "state", flags.metric, "new nodes", "s/epoch", "experiment, reason");
+  std::size_t width = 14;
+  for (const RunResult& run : results.runs) width = std::max(width, run.network.size());
+  fmt::print("{:>5}  {:<{}}  {:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>9}  {}\n", "run", "network", width,
+             "model", "miner", "seed", "state", flags.metric, "new nodes", "s/epoch",
+             "experiment, reason");
   for (std::size_t i = 0; i < results.runs.size(); ++i) {
     const RunResult& run = results.runs[i];
-    fmt::print("{:>5}  {:<16}{:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>9}  {}{}\n", run.id, run.network,
-               run.model, run.miner, run.seed, state_name(run.state),
+    fmt::print("{:>5}  {:<{}}  {:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>9}  {}{}\n", run.id, run.network,
+               width, run.model, run.miner, run.seed, state_name(run.state),
                number(find_score(run, "test", flags.protocol, flags.metric)),
                number(find_score(run, "test_new", flags.protocol, flags.metric)),
                number(run.seconds_per_epoch, 2), places(results, i),
@@ -97,6 +103,8 @@ void run_results(ResultsFlags& flags) {
   check_name("format", flags.format, kFormats);
   check_name("metric", flags.metric, kMetrics);
   check_name("protocol", flags.protocol, protocol_names());
+  for (const std::string& model : flags.filter.models) find_entry("model", models(), model);
+  for (const std::string& miner : flags.filter.miners) find_entry("miner", miners(), miner);
   const ResultStore store(flags.store, ResultStore::Mode::kRead);
   check_experiments(store, flags.filter.experiments);
   const ResultSet results = store.load(flags.filter);
@@ -116,12 +124,16 @@ void add_results(CLI::App& app) {
   CLI::App* command = app.add_subcommand("results", "List the runs of a store");
   command->add_option("store", flags->store, "file of the results")->required();
   command->add_option("--experiment", flags->filter.experiments, "only of these experiments")
+      ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--network", flags->filter.networks, "only on these networks")
+      ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--model", flags->filter.models, "only of these models")
+      ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--miner", flags->filter.miners, "only with these miners")
+      ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--state", flags->state, "waiting, running, paused, done or failed");
   command->add_option("--protocol", flags->protocol, "whose scores are shown")

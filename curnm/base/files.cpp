@@ -94,14 +94,14 @@ void write_file_atomically(const fs::path& path, std::string_view text) {
   const fs::path staging = path.string() + ".partial";
   try {
     write_file(staging, text);
+    std::error_code error;
+    fs::rename(staging, path, error);
+    if (error) fail("cannot rename {} to {}: {}", staging.string(), path.string(), error.message());
   } catch (...) {
     std::error_code ignored;
     fs::remove(staging, ignored);
     throw;
   }
-  std::error_code error;
-  fs::rename(staging, path, error);
-  if (error) fail("cannot rename {} to {}: {}", staging.string(), path.string(), error.message());
   sync_folder(fs::absolute(path).parent_path());
 }
 

@@ -48,7 +48,7 @@ class Header {
               std::string_view what) {
     const int column = claim(asked, usual);
     if (column >= 0) return column;
-    rows_.fail_here("no column is named like a {0} ({1}); say which one with --{0}-column", what,
+    rows_.fail_here("no column is named like a {0} ({1}); say which one with `curnm import --{0}-column`", what,
                     fmt::join(names_, ", "));
   }
   std::vector<int> unclaimed() const {

@@ -1,8 +1,11 @@
 #include "curnm/data/open.h"
 
+#include <algorithm>
 #include <filesystem>
 
+#include "curnm/base/error.h"
 #include "curnm/base/names.h"
+#include "curnm/data/catalog.h"
 #include "curnm/data/reader.h"
 #include "curnm/data/synthetic.h"
 
@@ -26,6 +29,13 @@ Dataset open_dataset(std::string_view data) {
     return generate(found.options, found.name);
   }
   const std::filesystem::path path(data);
+  const std::string name = path.filename().string();
+  std::error_code ignored;
+  if (std::ranges::find(catalog(), name, &CatalogEntry::name) != catalog().end() &&
+      !std::filesystem::exists(path, ignored)) {
+    fail("{} does not exist; `curnm fetch {}` downloads that network into data/{}", data, name,
+         name);
+  }
   return is_dataset(path) ? load_dataset(path) : read_network(path);
 }
 

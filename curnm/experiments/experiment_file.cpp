@@ -221,7 +221,11 @@ class Reader {
                 flags.insert(further->begin(), further->end());
               }
               Job job{network.name, model.name, miner.name, seed, std::move(flags), variant.name};
-              job.options = vocabulary_.options(job);
+              try {
+                job.options = vocabulary_.options(job);
+              } catch (const Error& error) {
+                wrong(grid, error.what());
+              }
               experiment.jobs.push_back(std::move(job));
             }
           }

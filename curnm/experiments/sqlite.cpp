@@ -13,8 +13,14 @@ namespace {
 /// Writers wait this long for each other before one gives up.
 constexpr int kPatienceMilliseconds = 60'000;
 
-/// As a URI. A reader of a place where it may not write must not look for a log that it could not
-/// make: nobody else writes there either.
+bool has_log(const std::filesystem::path& file) {
+  std::error_code none;
+  const auto size = std::filesystem::file_size(file.string() + "-wal", none);
+  return !none && size > 0;
+}
+
+/// As a URI. A reader of a place where it may not write could not make the log that SQLite asks
+/// for; where there is none nobody writes, and it can do without.
 std::string address_of(const std::filesystem::path& file, int flags) {
   std::string address = "file:";
   for (const char c : std::filesystem::absolute(file).string()) {
@@ -25,7 +31,8 @@ std::string address_of(const std::filesystem::path& file, int flags) {
     }
   }
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
-  const bool fixed = (flags & SQLITE_OPEN_READONLY) != 0 && ::access(folder.c_str(), W_OK) != 0;
+  const bool fixed =
+      (flags & SQLITE_OPEN_READONLY) != 0 && ::access(folder.c_str(), W_OK) != 0 && !has_log(file);
   return fixed ? address + "?immutable=1" : address;
 }
 

@@ -224,6 +224,9 @@ bool Trainer::train_epoch(TrainObserver& observer) {
 void Trainer::check_finite(const Mined& mined) const {
   const double loss = mined.loss.item<double>();
   if (std::isfinite(loss)) return;
+  if (epoch_ == 0 && position_ == 0) {
+    fail("the loss of the very first batch is no number: times or features may be too large");
+  }
   fail(
       "the loss became {} in epoch {}, batch {}; the last checkpoint is unharmed. A smaller "
       "--learning-rate usually helps",

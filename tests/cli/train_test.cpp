@@ -245,7 +245,18 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train net --preset ranking --out r", 2, "--preset has no effect on random");
   expect("train net --miner ens --corrupt half --out r", 2, "--corrupt has no effect on ens");
   expect("train net --miner curnm --preset rankin --out r", 2, "did you mean 'ranking'?");
-  expect("bench step --data net --steps 5000", 1, "too few for 5000");
+  expect("train net --miner curnm --ablate random --delta-min 0.5 --out r", 2,
+         "--delta-min has no effect on --ablate random");
+  expect("train net --miner curnm --ablate cache --tau 0.3 --out r", 2, "--tau has no effect");
+  expect("train net --miner curnm --ablate disentangle --lambda 1 --out r", 2, "has no effect");
+  expect("train net --miner curnm --pi-strategy linear --plateau raise --out r", 2,
+         "--plateau has no effect on --pi-strategy linear");
+  expect("train net --seed -1 --out r", 2, "--seed");
+  expect("train net --seed 18446744073709551615 --out r", 2, "--seed");
+  expect("train uci --out r", 1, "`curnm fetch uci`");
+  expect("bench step --data net --path plain --compare plain", 2, "--compare has no effect");
+  expect("bench epoch --data net --miners random --pi 0.5", 2, "--pi has no effect");
+  expect("bench step --data net --steps 5000", 1, "no room to measure 5000");
   expect("bench step --data net --compare fast", 2, "only 'plain'");
   expect("bench epoch --data net --miners random,randon", 2, "did you mean 'random'?");
   expect("bench epoch --data net --miners curnm --pools 4,5", 2, "M must be even");

@@ -18,6 +18,9 @@ const Vocabulary kWords = {.models = {"tgn", "jodie"},
                            .flags = {"epochs", "batch", "ablate", "pool"},
                            .options = [](const Job& job) {
                              auto flags = job.flags;
+                             if (flags.contains("epochs") && flags["epochs"] == "many") {
+                               fail("epochs: many");
+                             }
                              flags.insert({"batch", "200"});  // a default
                              return nlohmann::json(flags).dump();
                            }};
@@ -130,6 +133,8 @@ TEST(ExperimentFile, SaysWhereItIsWrong) {
             "grid.yml:1:1: 'networks' is missing");
   EXPECT_EQ(parse_error(std::string(kSmall) + "variants: {a: {}, b: {}, a: {pool: 4}}\n"),
             "grid.yml:5:26: there are two variants 'a'");
+  EXPECT_EQ(parse_error(std::string(kSmall) + "options: {epochs: many}\n"),
+            "grid.yml:1:1: epochs: many");
   EXPECT_EQ(parse_error(std::string(kSmall) + "options: &a {<<: *a}\n"),
             "grid.yml:5:10: << leads back to itself");
   EXPECT_EQ(parse_error(std::string(kSmall) + "grids: []\n"),
