@@ -21,35 +21,36 @@ void add_miner_flags(CLI::App& command, MinerOptions& options) {
   add_fields(command, options);
 }
 
-void check_miner_flags(const CLI::App& command, const std::string& miner,
-                       const MinerOptions& options) {
+void check_miner_flags(const CLI::App& command, const std::string& miner) {
   const MinerEntry& entry = find_entry("miner", miners(), miner);
   refuse_unused<MinerOptions>(command, entry.name, entry.options());
   if (miner != "curnm") refuse_flags(command, {"--preset"}, miner + ": it is for curnm");
-  const CurnmOptions& curnm = options.curnm;
-  if (curnm.ablate == "pi") {
+}
+
+void check_flags_of_parts(const CLI::App& command, const CurnmOptions& options) {
+  if (options.ablate == "pi") {
     refuse_flags(command, {"--pi-strategy", "--pi-min", "--shrink", "--plateau"},
                  "--ablate pi, which holds pi constant");
-  } else if (curnm.ablate == "random") {
+  } else if (options.ablate == "random") {
     refuse_flags(command, {"--corrupt", "--delta-min", "--delta-max", "--delta-schedule"},
                  "--ablate random, without random negatives");
-  } else if (curnm.ablate == "cache") {
+  } else if (options.ablate == "cache") {
     refuse_flags(command, {"--tau", "--alpha-max", "--alpha-epochs", "--alpha-schedule"},
                  "--ablate cache, without hard negatives");
-  } else if (curnm.ablate == "disentangle") {
+  } else if (options.ablate == "disentangle") {
     refuse_flags(command,
                  {"--lambda", "--contrast", "--contrast-gradient", "--beta-epochs",
                   "--beta-schedule", "--time2vec-width"},
                  "--ablate disentangle, without factors");
-  } else if (curnm.ablate == "temporal") {
+  } else if (options.ablate == "temporal") {
     refuse_flags(command, {"--time2vec-width"}, "--ablate temporal, without Time2Vec");
   }
-  if (curnm.pi_strategy == "constant") {
+  if (options.pi_strategy == "constant") {
     refuse_flags(command, {"--pi-min", "--shrink", "--plateau"}, "--pi-strategy constant");
-  } else if (curnm.pi_strategy == "linear") {
+  } else if (options.pi_strategy == "linear") {
     refuse_flags(command, {"--plateau"}, "--pi-strategy linear");
   }
-  if (curnm.lambda == 0) {
+  if (options.lambda == 0) {
     refuse_flags(command, {"--contrast", "--contrast-gradient"}, "--lambda 0");
   }
 }

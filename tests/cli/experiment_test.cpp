@@ -97,6 +97,13 @@ TEST_F(ExperimentCli, APlanLeavesNoTrace) {
   EXPECT_EQ(entries(), 2U) << "the network and the grid";
 }
 
+TEST_F(ExperimentCli, EveryFileThatComesWithTheProgramIsAPlan) {
+  for (const auto& entry : fs::directory_iterator(CURNM_SOURCE_DIR "/configs/experiments")) {
+    const CommandResult plan = curnm("experiment " + entry.path().string() + " --plan");
+    EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  }
+}
+
 TEST_F(ExperimentCli, WhatMeansTheSameIsRunOnce) {
   write("grid.yml",
         "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\n"
@@ -232,6 +239,10 @@ TEST_F(ExperimentCli, ResultsOfNothing) {
   EXPECT_EQ(none.exit_code, 0);
   EXPECT_TRUE(contains(none.err, "no run is like that")) << none.err;
   EXPECT_TRUE(contains(curnm("results results/results.db --state dnoe").err, "'done'"));
+  EXPECT_TRUE(contains(curnm("results results/results.db --model jodei").err, "'jodie'"));
+  EXPECT_EQ(json::parse(curnm("results results/results.db --miner random,curnm --format json").out)
+                .size(),
+            4U);
   EXPECT_TRUE(contains(curnm("results results/results.db --format csv --metric auc").err,
                        "--metric has no effect on --format csv"));
 }
@@ -264,6 +275,8 @@ TEST_F(ExperimentCli, ReportsOfNothing) {
   ASSERT_EQ(curnm("experiment grid.yml").exit_code, 0);
   EXPECT_TRUE(contains(curnm("report --experiment smal results/results.db").err,
                        "unknown experiment 'smal'; did you mean 'small'?"));
+  EXPECT_TRUE(contains(curnm("report results/results.db --out report.pdf").err,
+                       "no format is known by '.pdf'"));
   EXPECT_TRUE(contains(curnm("report results/results.db --out /proc/none/report.html").err,
                        "/proc/none/report.html"));
 }
