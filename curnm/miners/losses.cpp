@@ -1,5 +1,7 @@
 #include "curnm/miners/losses.h"
 
+#include "curnm/nn/fused.h"
+
 namespace curnm {
 
 Mined learn_from_all(const Candidates& candidates, const Embedded& z, const EdgeDecoder& decoder,
@@ -15,11 +17,14 @@ Mined learn_from_all(const Candidates& candidates, const Embedded& z, const Edge
   const torch::Tensor positive_losses = positive_bce(positive);
   const torch::Tensor negative_losses =
       negative_bce(logits.narrow(0, positives, logits.numel() - positives));
-  torch::Tensor positive_loss = positive_losses.mean();
-  torch::Tensor negative_loss = negative_losses.mean();
+  torch::Tensor positive_loss;
+  torch::Tensor negative_loss;
   if (weights.defined()) {
-    positive_loss = (weights * positive_losses).sum();
-    negative_loss = (weights * negative_losses.view({positives, -1}).mean(1)).sum();
+    positive_loss = total(weights * positive_losses, z.path);
+    negative_loss = total(weights * negative_losses.view({positives, -1}).mean(1), z.path);
+  } else {
+    positive_loss = mean(positive_losses, z.path);
+    negative_loss = mean(negative_losses, z.path);
   }
   return {.loss = positive_loss + negative_loss,
           .losses = {{"positive", positive_loss.item<double>()},

@@ -4,8 +4,8 @@
 namespace curnm {
 namespace {
 
-/// Destinations drawn uniformly from those of the training events that are no partners of the
-/// source at that time; of another source, if asked to.
+/// Destinations drawn uniformly from those of the training events to which the source has no event
+/// at that time; of another source, if asked to.
 class RandomMiner final : public NegativeMiner {
  public:
   RandomMiner(const MinerOptions& options, const MinerContext& context)

@@ -3,6 +3,7 @@
 #include "curnm/base/error.h"
 #include "curnm/miners/losses.h"
 #include "curnm/miners/miners.h"
+#include "curnm/nn/fused.h"
 #include "curnm/nn/tensors.h"
 
 namespace curnm {
@@ -39,8 +40,9 @@ class TaserMiner final : public NegativeMiner {
     // No event of a small batch may have been drawn: then there is nothing to learn from it.
     const torch::Tensor weights = counts / counts.sum().clamp_min(1);
     Mined mined = learn_from_all(candidates, z, decoder, weights);
-    mined.measures = {{"distinct_share", counts.gt(0).to(torch::kFloat32).mean().item<double>()},
-                      {"confidence", torch::sigmoid(mined.positive_logits).mean().item<double>()}};
+    mined.measures = {
+        {"distinct_share", counts.gt(0).to(torch::kFloat32).mean().item<double>()},
+        {"confidence", mean(torch::sigmoid(mined.positive_logits), z.path).item<double>()}};
     return mined;
   }
 

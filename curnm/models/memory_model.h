@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "curnm/models/model.h"
+#include "curnm/nn/linear.h"
 #include "curnm/nn/node_memory.h"
 #include "curnm/nn/tensors.h"
 
@@ -48,8 +49,9 @@ class MemoryModel : public Model {
     if (features_.is_empty()) return remembered;
     std::vector<std::int64_t> nodes;
     for (std::int64_t row = 0; row < rows.size(); ++row) nodes.push_back(rows.node(row));
-    return remembered +
-           features_(context_.node_features.index_select(0, to_tensor(nodes, context_.device)));
+    const torch::Tensor features =
+        context_.node_features.index_select(0, to_tensor(nodes, context_.device));
+    return remembered + linear(features, features_, context_.path);
   }
 
   const NodeMemory& memory() const { return *memory_; }

@@ -65,7 +65,8 @@ LinkFunction EdgeDecoder::function() const {
 torch::Tensor EdgeDecoder::forward(const torch::Tensor& source,
                                    const torch::Tensor& destination) const {
   const LinkFunction link = function();
-  return link.logit(link.source(source), link.destination(destination));
+  const torch::Tensor each = torch::arange(source.size(0), source.options().dtype(torch::kInt64));
+  return link.logits(link.source(source), each, link.destination(destination), each);
 }
 
 }  // namespace curnm

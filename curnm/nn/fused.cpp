@@ -22,6 +22,24 @@ std::span<const std::int64_t> indices(const Tensor& rows) {
   return {rows.data_ptr<std::int64_t>(), static_cast<std::size_t>(rows.numel())};
 }
 
+/// The sum of all values of contiguous tensors, [1].
+Tensor sum_of(std::initializer_list<Tensor> tensors) {
+  double sum = 0;
+  for (const Tensor& x : tensors) sum += kernels::sum_of_values(data(x), x.numel());
+  return torch::full({1}, sum, torch::kFloat32);
+}
+
+struct Total : Function<Total> {
+  static Tensor forward(AutogradContext* context, const Tensor& x) {
+    context->saved_data["shape"] = x.sizes();
+    return sum_of({x}).squeeze(0);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list incoming) {
+    return {incoming[0].expand(context->saved_data["shape"].toIntVector())};
+  }
+};
+
 struct GatherRows : Function<GatherRows> {
   static Tensor forward(AutogradContext* context, const Tensor& table, const Tensor& rows) {
     context->save_for_backward({rows});
@@ -108,7 +126,7 @@ struct LinkLogits : Function<LinkLogits> {
     kernels::link_logits_backward(
         link_input(saved[0], saved[1], saved[2], saved[3], saved[4]), data(gradient),
         {.sources = data(sources), .destinations = data(destinations), .weight = data(weight)});
-    return {sources, Tensor(), destinations, Tensor(), weight, gradient.sum().view({1})};
+    return {sources, Tensor(), destinations, Tensor(), weight, sum_of({gradient})};
   }
 };
 
@@ -144,13 +162,7 @@ struct SplitLink : Function<SplitLink> {
         {.link = {.sources = data(sources), .destinations = data(wholes), .weight = data(weight)},
          .parts = data(parts),
          .rest_bias = data(rest_bias)});
-    return {sources,
-            Tensor(),
-            wholes,
-            Tensor(),
-            parts,
-            weight,
-            (dparts.sum() + drests.sum()).view({1}),
+    return {sources,  Tensor(), wholes, Tensor(), parts, weight, sum_of({dparts, drests}),
             rest_bias};
   }
 };
@@ -392,6 +404,14 @@ Tensor sines(const Tensor& t, const Tensor& frequency, const Tensor& phase) {
 Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& shift, Path path) {
   if (!has_kernels(path, x)) return torch::layer_norm(x, {x.size(1)}, scale, shift);
   return LayerNorm::apply(x.contiguous(), scale, shift);
+}
+
+Tensor total(const Tensor& x, Path path) {
+  return has_kernels(path, x) ? Total::apply(x.contiguous()) : x.sum();
+}
+
+Tensor mean(const Tensor& x, Path path) {
+  return has_kernels(path, x) ? total(x, path) / x.numel() : x.mean();
 }
 
 Tensor squared_sum(const std::vector<Tensor>& tensors) {

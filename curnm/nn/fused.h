@@ -51,6 +51,11 @@ torch::Tensor sines(const torch::Tensor& t, const torch::Tensor& frequency,
 torch::Tensor layer_norm(const torch::Tensor& x, const torch::Tensor& scale,
                          const torch::Tensor& shift, Path path);
 
+/// The sum of all values, a scalar. LibTorch's has as many parts as there are threads, where there
+/// are many values.
+torch::Tensor total(const torch::Tensor& x, Path path);
+torch::Tensor mean(const torch::Tensor& x, Path path);
+
 /// The sum of the squares of all tensors, a scalar without gradient.
 torch::Tensor squared_sum(const std::vector<torch::Tensor>& tensors);
 

@@ -8,7 +8,8 @@
 
 namespace curnm {
 
-/// Uniformly drawn destinations that are no partners of a source at a time.
+/// Uniformly drawn destinations that have no event with a source in `pairs` at a time. Whether an
+/// event in the other direction counts is up to `pairs`.
 class RandomDestinations {
  public:
   /// REQUIRES: `pairs` outlives this object; at least two destinations.

@@ -170,19 +170,6 @@ TEST_P(ModelContract, EveryParameterGetsAFiniteGradient) {
   }
 }
 
-TEST_P(ModelContract, ThreadsChangeAtMostTheLastBits) {
-  const EventLog log = random_log(5);
-  const TemporalGraph graph(log);
-  torch::Tensor one;
-  {
-    const testing::ScopedThreads threads(1);
-    one = embed_all(*make(log), log, graph, 40, log.time[40]);
-  }
-  const testing::ScopedThreads threads(2);
-  EXPECT_TRUE(
-      torch::allclose(one, embed_all(*make(log), log, graph, 40, log.time[40]), 1e-5, 1e-6));
-}
-
 INSTANTIATE_TEST_SUITE_P(All, ModelContract, ::testing::ValuesIn(cases()), [](const auto& test) {
   return std::string(test.param.model) + (test.param.features ? "_features_" : "_plain_") +
          test.param.ties;

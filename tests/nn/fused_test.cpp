@@ -254,6 +254,33 @@ TEST(FusedTest, SquaredSum) {
   }
 }
 
+TEST(FusedTest, TotalAndMean) {
+  for (const std::int64_t n : {1, 7, 1000}) {
+    expect_same(
+        {numbers(1, {n, 3})},
+        [](const Leaves& x) { return total(x[0], Path::kFast) * mean(x[0].t(), Path::kFast); },
+        [](const Leaves& x) { return x[0].sum() * x[0].mean(); });
+  }
+}
+
+// LibTorch adds up so many values in as many parts as there are threads.
+TEST(FusedTest, LongSumsDoNotDependOnThreads) {
+  constexpr std::int64_t kMany = 100'000;
+  const torch::Tensor each = torch::zeros({kMany}, torch::kInt64);
+  const auto run = [&](int threads) {
+    const testing::ScopedThreads scope(threads);
+    const torch::Tensor bias = numbers(4, {1}).requires_grad_(true);
+    const torch::Tensor logits =
+        link_logits(numbers(1, {1, 4}), each, numbers(2, {1, 4}), each, numbers(3, {1, 4}), bias);
+    const torch::Tensor loss = mean(torch::softplus(logits * numbers(5, {kMany})), Path::kFast);
+    loss.backward();
+    return std::pair(loss.item<float>(), bias.grad().item<float>());
+  };
+  const auto expected = run(1);
+  EXPECT_EQ(run(2), expected);
+  EXPECT_EQ(run(3), expected);
+}
+
 TEST(FusedTest, LinkLogits) {
   for (const std::int64_t width : {1, 5, 16, 33}) {
     const torch::Tensor from = rows({0, 0, 2, 1, 2, 2});
@@ -436,6 +463,11 @@ TEST_P(AttentionPaths, FastDoesNotDependOnThreads) {
   const Outcome one = with_threads(1);
   const Outcome three = with_threads(3);
   EXPECT_TRUE(torch::equal(one.z, three.z));
+  for (const auto& [name, gradient] : one.gradients) {
+    const torch::Tensor other = three.gradients.at(name);
+    ASSERT_EQ(gradient.defined(), other.defined()) << name;
+    EXPECT_TRUE(!gradient.defined() || torch::equal(gradient, other)) << name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AttentionPaths,
@@ -462,6 +494,14 @@ TEST(KernelTest, CosinesKeepThePhaseOfLongGaps) {
           << dt[i] << " " << frequency[j];
     }
   }
+}
+
+TEST(KernelTest, CosinesOfAbsurdGapsAreCosines) {
+  std::vector<double> dt;
+  for (double gap = 1e12; gap < 1e300; gap *= 1.7e7) dt.push_back(gap);
+  std::vector<float> out(dt.size());
+  kernels::cosines(dt, std::vector<double>{1}, out.data(), 1);
+  for (std::size_t i = 0; i < dt.size(); ++i) EXPECT_LE(std::abs(out[i]), 1 + 1e-6) << dt[i];
 }
 
 TEST(KernelTest, CosinesOfUsedSlotsOnly) {

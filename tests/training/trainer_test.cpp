@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <set>
@@ -21,6 +22,12 @@ using testing::TemporaryFolder;
 
 Dataset small_network(std::uint64_t seed = 0) {
   return generate({.nodes = 60, .events = 1500, .communities = 4, .seed = seed}, "small");
+}
+
+FeatureMatrix features(std::int64_t rows, std::int64_t width) {
+  std::vector<float> values(static_cast<std::size_t>(rows * width));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i));
+  return {Column<float>(std::move(values)), width};
 }
 
 constexpr ModelOptions kSmall{.width = 16, .time_width = 8, .neighbors = 4};
@@ -77,7 +84,9 @@ TEST_P(EveryModel, ResumesToTheSameBits) {
 
 // At full width, where products are large enough for more than one thread.
 TEST_P(EveryModel, ThreadsDoNotMatterToTheBit) {
-  const LinkTask task(small_network());
+  Dataset network = small_network();
+  network.node_features = features(network.events.num_nodes, 20);
+  const LinkTask task(std::move(network));
   TrainObserver nobody;
   TrainOptions options = quick(GetParam(), /*epochs=*/2);
   options.miner = "curnm";

@@ -12,6 +12,7 @@
 #include "curnm/miners/losses.h"
 #include "curnm/miners/miners.h"
 #include "curnm/miners/random_pairs.h"
+#include "curnm/nn/fused.h"
 #include "curnm/nn/tensors.h"
 
 namespace curnm {
@@ -81,13 +82,13 @@ class CurnmMiner final : public NegativeMiner {
     const Scored scored(link, part, torch::div(which, candidates.width, "floor"));
     const Logits logits = learn(link, part, scored);
     const torch::Tensor zero = torch::zeros({}, z.z.options());
-    LossParts parts{.positive = positive_bce(logits.positive).mean(),
-                    .random = logits.random.numel() > 0 ? negative_bce(logits.random).mean() : zero,
-                    .selected = negative_bce(logits.selected).mean(),
-                    .contrastive = zero,
-                    .squared_norm = options_.mu > 0
-                                        ? squared_norm(context_.parameters, context_.path).detach()
-                                        : zero};
+    LossParts parts{
+        .positive = mean(positive_bce(logits.positive), z.path),
+        .random = logits.random.numel() > 0 ? mean(negative_bce(logits.random), z.path) : zero,
+        .selected = mean(negative_bce(logits.selected), z.path),
+        .contrastive = zero,
+        .squared_norm =
+            options_.mu > 0 ? squared_norm(context_.parameters, context_.path).detach() : zero};
     if (factors_ && options_.lambda > 0) {
       parts.contrastive = contrast(link, part, scored, times, which, mined.measures);
     }
@@ -281,9 +282,8 @@ class CurnmMiner final : public NegativeMiner {
     const Factor negative =
         factors_->negative(positive, scored.owner, scored.h_candidates, recency);
     if (measures != nullptr) {
-      // Row by row: over all at once, LibTorch adds up as many parts as there are threads.
-      (*measures)["positive_gate"] = positive.gate.mean(1).mean().item<double>();
-      (*measures)["negative_gate"] = negative.gate.mean(1).mean().item<double>();
+      (*measures)["positive_gate"] = mean(positive.gate.detach(), z.path).item<double>();
+      (*measures)["negative_gate"] = mean(negative.gate.detach(), z.path).item<double>();
     }
     // Eq. (11): the irrelevant factor is the rest of the embedding; so is its projection.
     const torch::Tensor relevant = torch::cat({positive.relevant, negative.relevant});
@@ -335,13 +335,13 @@ class CurnmMiner final : public NegativeMiner {
                          std::map<std::string, double>& measures) {
     if (options_.contrast_gradient == "all") {
       return contrastive_loss(factor_logits(link, z, scored, times, which, &measures),
-                              options_.contrast);
+                              options_.contrast, z.path);
     }
     const Embedded fixed = z.detached();
     const LinkFunction fixed_link = link.detached();
     const Scored fixed_scores(fixed_link, fixed, scored.owner);
     return contrastive_loss(factor_logits(fixed_link, fixed, fixed_scores, times, which, &measures),
-                            options_.contrast);
+                            options_.contrast, z.path);
   }
 
   CurnmOptions options_;

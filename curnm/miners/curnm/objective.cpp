@@ -10,7 +10,7 @@ torch::Tensor closeness(const FactorLogits& logits, double beta) {
   return -beta * relevant - (2 - beta) * irrelevant;
 }
 
-torch::Tensor contrastive_loss(const FactorLogits& logits, std::string_view kind) {
+torch::Tensor contrastive_loss(const FactorLogits& logits, std::string_view kind, Path path) {
   const bool raw = kind == "raw";
   const auto score = [&](const torch::Tensor& x) { return raw ? torch::sigmoid(x) : x; };
   const torch::Tensor positive_r = score(logits.positive_relevant);
@@ -20,9 +20,9 @@ torch::Tensor contrastive_loss(const FactorLogits& logits, std::string_view kind
   const auto loss = [&](const torch::Tensor& difference) {
     return raw ? -difference : torch::softplus(-difference) / 4;
   };
-  return (loss(positive_r - positive_ir) + loss(positive_r - negative_r) +
-          loss(negative_ir - negative_r) + loss(negative_ir - positive_ir))
-      .mean();
+  return mean(loss(positive_r - positive_ir) + loss(positive_r - negative_r) +
+                  loss(negative_ir - negative_r) + loss(negative_ir - positive_ir),
+              path);
 }
 
 torch::Tensor squared_norm(const std::vector<torch::Tensor>& parameters, Path path) {

@@ -25,7 +25,8 @@ torch::Tensor closeness(const FactorLogits& logits, double beta);
 
 /// Eq. (13), averaged over the candidates. "logsigmoid": each of the four differences d as
 /// -log sigmoid(d) / 4 of logits, as in DENS; "raw": as printed, of probabilities.
-torch::Tensor contrastive_loss(const FactorLogits& logits, std::string_view kind);
+torch::Tensor contrastive_loss(const FactorLogits& logits, std::string_view kind,
+                               Path path = Path::kFast);
 
 /// The sum of all squared parameters. Its gradient is not for the graph: Adam::step adds it.
 torch::Tensor squared_norm(const std::vector<torch::Tensor>& parameters, Path path = Path::kFast);

@@ -281,8 +281,7 @@ void gated_backward(const GatedInput& input, const float* gate, const float* dou
 
 Moments moments(const float* x, std::int64_t n) {
   Moments result;
-  result.mean = static_cast<float>(mean_of_parts(
-      n, [&](std::int64_t begin, std::int64_t count) { return sum_of(x + begin, count); }));
+  result.mean = static_cast<float>(sum_of_values(x, n) / static_cast<double>(n));
   result.std =
       static_cast<float>(std::sqrt(mean_of_parts(n, [&](std::int64_t begin, std::int64_t count) {
         return squares_of(x + begin, count, result.mean);
@@ -298,8 +297,7 @@ void standardise(const float* x, std::int64_t n, const Moments& of, float* y) {
 
 void standardise_backward(const float* x, std::int64_t n, const Moments& of, const float* dy,
                           float* dx) {
-  const double mean = mean_of_parts(
-      n, [&](std::int64_t begin, std::int64_t count) { return sum_of(dy + begin, count); });
+  const double mean = sum_of_values(dy, n) / static_cast<double>(n);
   const double projection = mean_of_parts(n, [&](std::int64_t begin, std::int64_t count) {
     return products_of(x + begin, dy + begin, count, of.mean);
   });
@@ -307,6 +305,11 @@ void standardise_backward(const float* x, std::int64_t n, const Moments& of, con
     standardise_part(x + begin, dy + begin, end - begin, of, static_cast<float>(mean),
                      static_cast<float>(projection / of.std), dx + begin);
   });
+}
+
+double sum_of_values(const float* x, std::int64_t n) {
+  return sum_of_parts(
+      n, [&](std::int64_t begin, std::int64_t count) { return sum_of(x + begin, count); });
 }
 
 double sum_of_squares(const float* x, std::int64_t n) {

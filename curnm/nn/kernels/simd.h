@@ -114,7 +114,10 @@ CURNM_INLINE ReducedAngle reduced(double angle) {
   const double r =
       ((angle - k * 3.1415925025939941) - k * 1.5099578831723193e-07) - k * 1.0780605716316238e-14;
   const double half = k * 0.5;
-  return {static_cast<float>(r), static_cast<float>(1 - 4 * (half - std::floor(half)))};
+  // Of gaps beyond that the phase is lost, by and by; what they give must still be a cosine.
+  constexpr double kHalfPi = 1.5707963267948966;
+  return {static_cast<float>(std::min(std::max(r, -kHalfPi), kHalfPi)),
+          static_cast<float>(1 - 4 * (half - std::floor(half)))};
 }
 
 /// cos of a double, as a float. Absolute error below 3e-7.
