@@ -10,6 +10,7 @@
 #include "cli/print.h"
 #include "cli/process.h"
 #include "curnm/base/parallel.h"
+#include "curnm/base/version.h"
 
 namespace curnm::cli {
 namespace {
@@ -37,7 +38,7 @@ void run_doctor() {
   const Environment machine = this_machine();
   const bool avx2 = __builtin_cpu_supports("avx2") != 0;
   const bool avx512 = __builtin_cpu_supports("avx512f") != 0;
-  fmt::print("curnm      {}\n", CURNM_VERSION);
+  fmt::print("curnm      {}\n", kVersion);
   fmt::print("LibTorch   {}{}\n", TORCH_VERSION, torch::cuda::is_available() ? ", CUDA" : "");
   fmt::print("BLAS       {}\n", blas);
   fmt::print("CPU        {}{}{}\n", machine.cpu, avx2 ? ", AVX2" : "", avx512 ? ", AVX-512" : "");

@@ -86,16 +86,26 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
   set_threads(flags.threads);
   const bool is_run = flags.model.empty();
   RunSpec spec{.data = flags.target};
+  const bool has_options = fs::exists(fs::path(flags.target) / "options.json");
   if (is_run) {
+    if (!has_options && fs::exists(flags.target)) {
+      throw UsageError(fmt::format(
+          "{} is not a run: it has no options.json (--model tests a rule without learning on DATA)",
+          flags.target));
+    }
     spec = read_run(flags.target);
     refuse_unused<TaskOptions>(command, "the test of a trained run", kFreeAfterTraining);
-  } else if (fs::exists(fs::path(flags.target) / "options.json")) {
+  } else if (has_options) {
     throw UsageError(fmt::format("{} is a run: --model is for rules on DATA", flags.target));
   } else if (flags.task.split == "roll") {
     refuse_flags(command, kOfTimeSplits, "--split roll");
   }
   Dataset dataset = open_dataset(spec.data);
   const LinkTask task(std::move(dataset), merged(spec.task, flags.task, command));
+  if (const std::int64_t all = std::ssize(task.train_destinations()); flags.mrr > all) {
+    fmt::print(stderr, "note: --mrr {} ranks among all {} destinations: there are no more\n",
+               flags.mrr, grouped(all));
+  }
   if (!flags.dump.empty()) {
     const auto dump = std::make_shared<ScoreDump>(flags.dump, task.dataset().ids);
     request.sink = [dump](auto&&... arguments) { (*dump)(arguments...); };
@@ -103,7 +113,7 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
   ordered_json result;
   if (is_run) {
     Trainer trainer(task, spec.train, spec.model, spec.miner);
-    trainer.resume(load_checkpoint(fs::path(flags.target) / "checkpoint"));
+    trainer.resume(read_checkpoint(flags.target));
     result = test_run(trainer, request);
   } else {
     result = test_baseline(task, flags.model, request);

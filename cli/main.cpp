@@ -6,6 +6,7 @@
 #include "cli/process.h"
 #include "curnm/base/error.h"
 #include "curnm/base/names.h"
+#include "curnm/base/version.h"
 
 namespace curnm::cli {
 namespace {
@@ -43,7 +44,7 @@ void reject_leftovers(const CLI::App& app) {
 
 int run(int argc, char** argv) {
   CLI::App app{"Trains temporal graph networks with curriculum negative mining.", "curnm"};
-  app.set_version_flag("--version", CURNM_VERSION);
+  app.set_version_flag("--version", std::string(kVersion));
   app.require_subcommand(1);
   app.option_defaults()->always_capture_default();
   int exit_code = 0;
@@ -68,6 +69,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
+    if (app.get_subcommands().empty()) reject_leftovers(app);  // `curnm trian --help`
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
     reject_leftovers(app);

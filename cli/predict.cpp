@@ -137,7 +137,7 @@ void run_predict(const PredictFlags& flags) {
   const RunSpec spec = read_run(flags.run);
   const LinkTask task(open_dataset(spec.data), spec.task);
   Trainer trainer(task, spec.train, spec.model, spec.miner);
-  trainer.resume(load_checkpoint(fs::path(flags.run) / "checkpoint"));
+  trainer.resume(read_checkpoint(flags.run));
   const Names names(task);
 
   std::vector<Question> questions;

@@ -3,18 +3,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
-#include <sys/file.h>
 #include <torch/torch.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <string_view>
 #include <thread>
 
 #include "curnm/base/error.h"
+#include "curnm/base/files.h"
 #include "curnm/base/parallel.h"
 
 namespace curnm::cli {
@@ -34,9 +33,8 @@ void keep_freed_memory() {
 }
 
 FileLock::FileLock(const std::filesystem::path& file, const std::string& work)
-    : descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
-  // Where the file system cannot lock, nothing is gained by refusing to work.
-  if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    : descriptor_(::open(file.c_str(), O_RDWR | O_CLOEXEC)) {  // NFS locks what may be written
+  if (descriptor_ >= 0 && !lock_file(descriptor_)) {
     ::close(descriptor_);
     fail("another process is {}", work);
   }

@@ -16,6 +16,7 @@
 #include "cli/test_table.h"
 #include "curnm/base/files.h"
 #include "curnm/base/parallel.h"
+#include "curnm/base/version.h"
 #include "curnm/data/open.h"
 #include "curnm/training/run.h"
 
@@ -132,7 +133,7 @@ void print_setup(const RunSpec& spec, const LinkTask& task, const std::string& f
              grouped(task.new_test() == nullptr ? 0 : task.new_test()->positives.size()));
   const ordered_json parts = options_json(spec);
   for (const auto& [part, options] : parts.items()) print_options(part, options);
-  fmt::print(stderr, "curnm {}, data {}, run folder {}\n", CURNM_VERSION,
+  fmt::print(stderr, "curnm {}, data {}, run folder {}\n", kVersion,
              task.data_digest().substr(0, 12), folder);
   for (const std::string& note : notes_on(task, parts["model"])) {
     fmt::print(stderr, "note: {}\n", note);
@@ -167,7 +168,7 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
     const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
     refuse_unused<ModelOptions>(command, model.name, model.options);
     if (flags.spec.task.split == "roll") refuse_flags(command, kOfTimeSplits, "--split roll");
-    return check_miner_flags(command, flags.spec.train.miner, flags.spec.miner);
+    return check_miner_flags(command, flags.spec.train.miner);
   }
   constexpr std::array<std::string_view, 4> kOfTheSession = {"threads", "until-epoch",
                                                              "checkpoint-seconds", "json"};
@@ -210,20 +211,33 @@ int run_train(const TrainFlags& flags) {
   spec.data_digest = task.data_digest();
   if (resuming) {
     refuse_older(folder, spec);
+    if (spec.version != kVersion) {
+      fmt::print(stderr,
+                 "note: {} was begun by curnm {}, and this is {}: it may not go on to the same "
+                 "bits\n",
+                 folder, spec.version, kVersion);
+    }
   } else {
     create_run(folder, spec);
   }
   const FileLock alone(fs::path(folder) / "options.json", "training " + folder);
   if (resuming && fs::exists(fs::path(folder) / "checkpoint")) {
-    trainer.resume(load_checkpoint(fs::path(folder) / "checkpoint"));
+    trainer.resume(read_checkpoint(folder));
   }
   print_setup(spec, task, folder);
 
   RunObserver observer(trainer, folder, flags);
   const TrainOutcome outcome = trainer.run(observer);
   observer.save();
-  if (outcome == TrainOutcome::kInterrupted) {
+  if (outcome == TrainOutcome::kInterrupted || received_signal() != 0) {
     fmt::print(stderr, "\nstopped; continue with: curnm train --resume {}\n", folder);
+    if (flags.json) {
+      const ordered_json state = {{"state", "paused"},
+                                  {"run", folder},
+                                  {"epochs", trainer.records().size()},
+                                  {"best_epoch", trainer.best_epoch()}};
+      fmt::print("{}\n", state.dump(2));
+    }
     return received_signal() == 0 ? 0 : 128 + received_signal();
   }
   const ordered_json result = finish(trainer, folder);
@@ -267,6 +281,7 @@ void add_train(CLI::App& app, int& exit_code) {
   declare_flags(*command, *flags);
   command->callback([flags, command, &exit_code] {
     check_flags(*flags, *command);
+    check_flags_of_parts(*command, flags->spec.miner.curnm);
     if (flags->out.empty()) {
       flags->out = fmt::format("runs/{}-{}-{}-{}", flags->spec.train.model, flags->spec.train.miner,
                                last_name(flags->spec.data), flags->spec.train.seed);

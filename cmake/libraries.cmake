@@ -8,6 +8,16 @@ function(curnm_library name)
   target_link_libraries(curnm_${name} ${ARGN})
 endfunction()
 
+# The version as a string; a new commit is seen by the next build.
+function(curnm_embed_version)
+  set(output ${PROJECT_BINARY_DIR}/version.cpp)
+  add_custom_target(curnm_version BYPRODUCTS ${output}
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${output}
+            -DPROJECT_VERSION=${PROJECT_VERSION} -P ${PROJECT_SOURCE_DIR}/cmake/version.cmake)
+  target_sources(curnm_base PRIVATE ${output})
+  add_dependencies(curnm_base curnm_version)
+endfunction()
+
 # style.css and script.js of the HTML report as string literals; an edit of one is seen by the next build.
 function(curnm_embed_report_assets)
   set(folder ${PROJECT_SOURCE_DIR}/curnm/report)

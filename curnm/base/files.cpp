@@ -1,6 +1,7 @@
 #include "curnm/base/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,7 +38,8 @@ class Descriptor {
 
 void sync_folder(const fs::path& folder) {
   const Descriptor directory(folder, O_RDONLY | O_DIRECTORY);
-  if (!directory.valid() || ::fsync(directory.get()) != 0) {
+  // Some file systems of a network do not sync folders, and say EINVAL.
+  if (!directory.valid() || (::fsync(directory.get()) != 0 && errno != EINVAL)) {
     fail("cannot sync {}: {}", folder.string(), os_reason(errno));
   }
 }
@@ -105,6 +107,10 @@ void write_file_atomically(const fs::path& path, std::string_view text) {
   sync_folder(fs::absolute(path).parent_path());
 }
 
+bool lock_file(int descriptor) {
+  return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
 AtomicFolder::AtomicFolder(fs::path target, bool replace) : replace_(replace) {
   if (target.empty()) fail("the name of the folder to write is empty");
   target_ = fs::absolute(target).lexically_normal();
@@ -130,6 +136,10 @@ AtomicFolder::~AtomicFolder() {
   fs::remove_all(staging_, ignored);
 }
 
+void AtomicFolder::fail_rename(int reason) const {
+  fail("cannot rename {} to {}: {}", staging_.string(), target_.string(), os_reason(reason));
+}
+
 void AtomicFolder::commit() {
   sync_folder(staging_);
   // With something in the way the two folders swap names in one step, so that there is no instant
@@ -138,7 +148,16 @@ void AtomicFolder::commit() {
   if (swap && !replace_) fail("{} appeared meanwhile; nothing was replaced", target_.string());
   const unsigned int flags = swap ? RENAME_EXCHANGE : RENAME_NOREPLACE;
   if (::renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD, target_.c_str(), flags) != 0) {
-    fail("cannot rename {} to {}: {}", staging_.string(), target_.string(), os_reason(errno));
+    // NFS and other file systems of a network know neither of the two.
+    if (errno != EINVAL && errno != ENOSYS) fail_rename(errno);
+    const fs::path aside = staging_.string() + ".old";
+    if (swap && ::rename(target_.c_str(), aside.c_str()) != 0) fail_rename(errno);
+    if (::rename(staging_.c_str(), target_.c_str()) != 0) {
+      const int reason = errno;
+      if (swap) ::rename(aside.c_str(), target_.c_str());
+      fail_rename(reason);
+    }
+    staging_ = aside;
   }
   sync_folder(target_.parent_path());
   if (swap) {

@@ -1,6 +1,5 @@
 #include <fmt/ranges.h>
 
-#include <array>
 #include <cctype>
 #include <initializer_list>
 
@@ -44,12 +43,13 @@ class Header {
     }
     return -1;
   }
-  int require(const std::string& asked, std::initializer_list<std::string_view> usual,
-              std::string_view what) {
-    const int column = claim(asked, usual);
-    if (column >= 0) return column;
-    rows_.fail_here("no column is named like a {0} ({1}); say which one with `curnm import --{0}-column`", what,
-                    fmt::join(names_, ", "));
+  /// Fills a column that the user did not name.
+  void require(int& column, std::initializer_list<std::string_view> usual, std::string_view what) {
+    if (column < 0) column = claim("", usual);
+    if (column >= 0) return;
+    rows_.fail_here(
+        "no column is named like a {0} ({1}); say which one with `curnm import --{0}-column`", what,
+        fmt::join(names_, ", "));
   }
   std::vector<int> unclaimed() const {
     std::vector<int> columns;
@@ -80,21 +80,29 @@ class Header {
   std::vector<bool> claimed_;
 };
 
+/// The columns that the user names; first of all, for they may have another's usual name or place.
+TableLayout asked_columns(Header& header, const ReadOptions& options) {
+  const auto asked = [&](const std::string& name) {
+    return name.empty() ? -1 : header.claim(name, {});
+  };
+  return {.src = asked(options.src_column),
+          .dst = asked(options.dst_column),
+          .time = asked(options.time_column)};
+}
+
 TableLayout layout_from_header(const RowReader& rows, const ReadOptions& options) {
   Header header(rows, rows.fields());
   for (const std::string& name : options.drop_columns) header.claim(name, {});
+  TableLayout layout = asked_columns(header, options);
   for (std::string_view row_number : {"", "idx", "index", "unnamed: 0", "int_roll"}) {
     header.claim("", {row_number});  // as pandas, DyGLib and TGL write them
   }
-  TableLayout layout;
-  layout.src = header.require(options.src_column,
-                              {"src", "source", "u", "user", "user_id", "from", "sender"}, "src");
-  layout.dst = header.require(
-      options.dst_column,
+  header.require(layout.src, {"src", "source", "u", "user", "user_id", "from", "sender"}, "src");
+  header.require(
+      layout.dst,
       {"dst", "destination", "dest", "target", "i", "v", "item", "item_id", "to", "receiver"},
       "dst");
-  layout.time = header.require(options.time_column,
-                               {"time", "timestamp", "ts", "t", "unixtime", "unix_time"}, "time");
+  header.require(layout.time, {"time", "timestamp", "ts", "t", "unixtime", "unix_time"}, "time");
   layout.label = header.claim("", {"label", "state_label"});
   layout.roll = header.claim("", {"ext_roll"});
   layout.features = header.unclaimed();
@@ -108,23 +116,12 @@ TableLayout layout_by_number(const RowReader& rows, const ReadOptions& options) 
   for (std::size_t i = 1; i <= rows.fields().size(); ++i) numbers.push_back(std::to_string(i));
   Header header(rows, std::vector<std::string_view>(numbers.begin(), numbers.end()));
   for (const std::string& name : options.drop_columns) header.claim(name, {});
-  TableLayout layout{.src = -1, .dst = -1, .time = -1, .width = numbers.size()};
-  struct Part {
-    int& column;
-    const std::string& asked;
-    const char* usual;
-    const char* what;
-  };
-  const std::array<Part, 3> parts = {{{layout.src, options.src_column, "1", "src"},
-                                      {layout.dst, options.dst_column, "2", "dst"},
-                                      {layout.time, options.time_column, "3", "time"}}};
-  for (const Part& part : parts) {  // what is asked for may be another's usual place
-    if (!part.asked.empty()) part.column = header.claim(part.asked, {});
-  }
-  for (const Part& part : parts) {
-    if (part.column < 0) part.column = header.require("", {part.usual}, part.what);
-  }
+  TableLayout layout = asked_columns(header, options);
+  header.require(layout.src, {"1"}, "src");
+  header.require(layout.dst, {"2"}, "dst");
+  header.require(layout.time, {"3"}, "time");
   layout.features = header.unclaimed();
+  layout.width = numbers.size();
   return layout;
 }
 

@@ -1,7 +1,6 @@
 #include "curnm/data/download.h"
 
 #include <curl/curl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -78,7 +77,7 @@ class Part {
   explicit Part(const fs::path& file) : file_(file), part_(with_suffix(file, ".part")) {
     out_.reset(std::fopen(part_.c_str(), "ab"));
     if (!out_) fail("cannot create {}: {}", part_.string(), os_reason(errno));
-    if (::flock(::fileno(out_.get()), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (!lock_file(::fileno(out_.get()))) {
       fail("{} is being downloaded already; wait for that to end", file_.string());
     }
     std::setvbuf(out_.get(), nullptr, _IONBF, 0);  // a full disk shows at once

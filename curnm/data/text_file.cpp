@@ -193,7 +193,8 @@ float parse_float(const RowReader& row, std::string_view text, std::string_view 
     row.fail_here("{} '{}' does not fit a 32-bit float", what, text);
   }
   if (error != std::errc() || end != last || text.empty()) {
-    row.fail_here("{} '{}' is not a number (`curnm import --drop-columns` leaves columns out)", what, text);
+    row.fail_here("{} '{}' is not a number (`curnm import --drop-columns` leaves columns out)",
+                  what, text);
   }
   if (!std::isfinite(value)) row.fail_here("{} '{}' is not finite", what, text);
   return value;

@@ -1,7 +1,6 @@
 #include "curnm/experiments/child_process.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "curnm/base/error.h"
+#include "curnm/base/files.h"
 
 namespace curnm {
 namespace {
@@ -46,7 +46,7 @@ std::optional<OutputLog> OutputLog::take(const std::filesystem::path& file) {
   OutputLog log(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (log.descriptor_ < 0) fail("cannot write {}: {}", file.string(), os_reason(errno));
   // The lock belongs to the open file, which a program inherits as its output.
-  if (::flock(log.descriptor_, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+  if (!lock_file(log.descriptor_)) return std::nullopt;
   return log;
 }
 

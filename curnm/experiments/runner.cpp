@@ -27,7 +27,8 @@ struct Worker {
 std::string last_words(const fs::path& log, std::int64_t begin) {
   std::string words;
   const auto file = MappedFile::open(log);
-  std::string_view rest = file->text().substr(static_cast<std::size_t>(begin));
+  std::string_view rest = file->text();
+  rest.remove_prefix(std::min(rest.size(), static_cast<std::size_t>(begin)));  // someone may cut it
   constexpr std::string_view kPrefix = "curnm: ";
   if (const std::size_t error = rest.rfind("\n" + std::string(kPrefix)); error != rest.npos) {
     rest.remove_prefix(error + 1);

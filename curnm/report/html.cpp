@@ -224,7 +224,7 @@ void add_experiment(std::string& out, const ExperimentRuns& experiment, std::siz
   if (const Runs grid = experiment.grid(); !grid.empty()) add_grid(out, grid, index);
   if (experiment.has_variants()) add_variants(out, experiment, index);
   const Runs all = experiment.all();
-  add_section(out, "Not finished", figure_of(unfinished_sheet(all)));
+  add_section(out, "Not finished", figure_of(unfinished_sheet(experiment)));
   out += folded("Options and machines",
                 figure_of(environment_sheet(all)) + figure_of(options_sheet(all)));
   out += "</section>\n";

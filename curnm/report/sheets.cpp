@@ -265,17 +265,21 @@ Sheet variant_sheet(const VariantTable& table) {
   return sheet;
 }
 
-Sheet unfinished_sheet(const Runs& runs) {
+Sheet unfinished_sheet(const ExperimentRuns& experiment) {
   Sheet sheet{.title = "Failed and unfinished runs",
               .caption = "They count in no table above.",
               .header = {"network", "seed", "state", "reason"},
               .text_columns = 4};
-  for (const RunResult* run : runs) {
-    if (run->state == RunState::kDone) continue;
-    sheet.rows.push_back({row_label(run->network, fmt::format("{} {}", run->model, run->miner)),
-                          label(std::to_string(run->seed)),
-                          label(std::string(state_name(run->state))),
-                          label(run->reason.empty() ? std::string(kDash) : run->reason)});
+  std::set<const RunResult*> listed;  // variants may share a run
+  for (const VariantRuns& variant : experiment.variants) {
+    const std::string of = variant.name.empty() ? "" : fmt::format(" ({})", variant.name);
+    for (const RunResult* run : variant.runs) {
+      if (run->state == RunState::kDone || !listed.insert(run).second) continue;
+      sheet.rows.push_back(
+          {row_label(run->network, fmt::format("{} {}{}", run->model, run->miner, of)),
+           label(std::to_string(run->seed)), label(std::string(state_name(run->state))),
+           label(run->reason.empty() ? std::string(kDash) : run->reason)});
+    }
   }
   return sheet;
 }
@@ -406,7 +410,7 @@ std::vector<Sheet> sheets_of(const ExperimentRuns& experiment) {
   for (const RuntimeTable& table : runtime_tables(grid)) {
     add_if_filled(sheets, runtime_sheet(table));
   }
-  add_if_filled(sheets, unfinished_sheet(experiment.all()));
+  add_if_filled(sheets, unfinished_sheet(experiment));
   return sheets;
 }
 

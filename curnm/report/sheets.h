@@ -40,7 +40,7 @@ Sheet significance_sheet(const ScoreTable& table);
 Sheet best_of_sheet(const ScoreTable& table);
 Sheet runtime_sheet(const RuntimeTable& table);
 Sheet variant_sheet(const VariantTable& table);
-Sheet unfinished_sheet(const Runs& runs);
+Sheet unfinished_sheet(const ExperimentRuns& experiment);
 Sheet options_sheet(const Runs& runs);
 Sheet environment_sheet(const Runs& runs);
 Sheet run_sheet(const RunResult& run);

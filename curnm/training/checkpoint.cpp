@@ -90,7 +90,9 @@ void save_checkpoint(const Checkpoint& checkpoint, const fs::path& file) {
 Checkpoint load_checkpoint(const fs::path& file) {
   const auto mapped = MappedFile::open(file);
   std::string_view bytes = mapped->text();
-  const auto damaged = [&](std::string_view why) { fail("{} is damaged: {}", file.string(), why); };
+  const auto damaged = [&](std::string_view why) {
+    fail("{} is damaged: {}; its run can only be trained again", file.string(), why);
+  };
   if (!bytes.starts_with(kMagic.substr(0, kMagic.find('1')))) {
     fail("{} is not a curnm checkpoint", file.string());
   }

@@ -28,7 +28,8 @@ std::vector<float> LinkScorer::score(const Pairs& pairs, Timestamp now) {
     if (std::isfinite(scores[i])) continue;
     fail(
         "the score of a link at time {} is {}: the training has diverged (a smaller "
-        "--learning-rate usually helps), or features are too large",
+        "--learning-rate usually helps), features are too large, or the time is far outside of the "
+        "data",
         pairs.time[i], scores[i]);
   }
   return scores;

@@ -1,6 +1,7 @@
 #include "curnm/training/run.h"
 
 #include "curnm/base/files.h"
+#include "curnm/base/version.h"
 #include "curnm/evaluation/baselines.h"
 
 namespace curnm {
@@ -68,7 +69,7 @@ void create_run(const fs::path& folder, const RunSpec& spec) {
     fail("{} exists already: choose another --out, or continue it with --resume", folder.string());
   }
   AtomicFolder output(folder, /*replace=*/false);
-  ordered_json options = {{"version", CURNM_VERSION},
+  ordered_json options = {{"version", kVersion},
                           {"data", spec.data},
                           {"data_digest", spec.data_digest},
                           {"threads", spec.threads}};
@@ -79,7 +80,8 @@ void create_run(const fs::path& folder, const RunSpec& spec) {
 
 RunSpec read_run(const fs::path& folder) {
   return read_options(folder, [](const ordered_json& options) {
-    RunSpec spec{.data = options.at("data"),
+    RunSpec spec{.version = options.at("version"),
+                 .data = options.at("data"),
                  .data_digest = options.at("data_digest"),
                  .threads = options.value("threads", std::int64_t{0})};
     from_json(options.at("train"), spec.train);
@@ -88,6 +90,14 @@ RunSpec read_run(const fs::path& folder) {
     from_json(options.at("task"), spec.task);
     return spec;
   });
+}
+
+Checkpoint read_checkpoint(const fs::path& folder) {
+  if (!fs::exists(folder / "checkpoint")) {
+    fail("{0} has no checkpoint yet: `curnm train --resume {0}` goes on with its training",
+         folder.string());
+  }
+  return load_checkpoint(folder / "checkpoint");
 }
 
 std::vector<std::string> unrecorded_options(const fs::path& folder, const RunSpec& spec) {

@@ -13,6 +13,7 @@ namespace curnm {
 
 /// What a run is made from: enough to repeat it.
 struct RunSpec {
+  std::string version = {};      // of the program that began it; empty before
   std::string data;              // as `open_dataset` takes it
   std::string data_digest = {};  // of its contents; empty before they were looked at
   std::int64_t threads = 0;      // which decide the last bits of the plain path; 0: not known
@@ -35,6 +36,8 @@ nlohmann::ordered_json options_json(const RunSpec& spec);
 void create_run(const std::filesystem::path& folder, const RunSpec& spec);
 /// Throws Error for a folder that is no run, or whose options are damaged.
 RunSpec read_run(const std::filesystem::path& folder);
+/// Throws Error for a run that was stopped before its first checkpoint.
+Checkpoint read_checkpoint(const std::filesystem::path& folder);
 /// Options of `spec` that the record of the run lacks, because an older program began it.
 std::vector<std::string> unrecorded_options(const std::filesystem::path& folder,
                                             const RunSpec& spec);

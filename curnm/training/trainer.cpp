@@ -35,7 +35,7 @@ torch::Device parse_device(const std::string& name) {
     torch::zeros({1}, torch::TensorOptions(device));
     return device;
   } catch (const c10::Error&) {
-    throw UsageError(fmt::format("--device {} is not usable with this LibTorch", name));
+    throw UsageError(fmt::format("--device {} is no device that this LibTorch can use", name));
   }
 }
 

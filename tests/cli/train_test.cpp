@@ -172,7 +172,7 @@ TEST_F(TrainCli, PredictRanksDestinationsAndScoresPairs) {
                          ranked[2]["dst"].get<std::string>() + ",2592000\n3,100,2000000\n");
   const json pairs = json::parse(curnm("predict run --pairs pairs.csv --json").out);
   ASSERT_EQ(pairs.size(), 2U);
-  EXPECT_NEAR(pairs[0]["probability"].get<double>(), ranked[2]["probability"].get<double>(), 1e-5);
+  EXPECT_EQ(pairs[0]["logit"], ranked[2]["logit"]);
 }
 
 TEST_F(TrainCli, DrawnNeighborsDoNotDependOnTheCompanyOfAQuestion) {
@@ -183,7 +183,7 @@ TEST_F(TrainCli, DrawnNeighborsDoNotDependOnTheCompanyOfAQuestion) {
   for (const std::string company : {"", "7,100,2592000\n9,101,2000000\n"}) {
     write("pairs.csv", "src,dst,time\n" + company + pair);
     const json pairs = json::parse(curnm("predict run --pairs pairs.csv --json").out);
-    EXPECT_NEAR(pairs.back()["logit"].get<double>(), ranked[5]["logit"].get<double>(), 1e-5);
+    EXPECT_EQ(pairs.back()["logit"], ranked[5]["logit"]);
   }
 }
 
@@ -264,6 +264,8 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train --out r", 2, "either DATA or --resume");
   expect("train --resume nowhere", 1, "is not a run");
   expect("eval nowhere", 1, "is not a run");
+  expect("eval net", 2, "--model tests a rule");
+  expect("trian --help", 2, "did you mean 'train'?");
   expect("eval net --model recency-scr", 2, "did you mean 'recency-src'?");
   expect("predict net --src 1", 2, "either --src and --time");
   expect("predict net --pairs p.csv --topk 3", 2, "either --src and --time");
@@ -287,6 +289,10 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("eval run --hidden-share 0", 2, "--hidden-share has no effect on the test of a trained");
   expect("eval run --protocol tran", 2, "did you mean 'trans'?");
   expect("eval run --model recency-dst", 2, "run is a run: --model is for rules on DATA");
+  expect("eval run --protocol trans --mrr 5000", 0, "ranks among all");
+  fs::remove(folder_ / "run/checkpoint");
+  expect("eval run", 1, "`curnm train --resume run` goes on");
+  expect("predict run --src 3 --time 5", 1, "has no checkpoint yet");
 }
 
 TEST_F(TrainCli, ARunOfAnOlderProgramIsNotContinuedByGuessing) {
@@ -385,7 +391,10 @@ TEST_F(TrainCli, APausedRunGoesOnToTheSameBits) {
   EXPECT_EQ(paused.exit_code, 0) << paused.err;
   EXPECT_TRUE(contains(paused.err, "curnm train --resume parts")) << paused.err;
   EXPECT_FALSE(fs::exists(folder_ / "parts/result.json"));
-  EXPECT_EQ(curnm("train --resume parts --until-epoch 2").exit_code, 0);
+  const CommandResult further = curnm("train --resume parts --until-epoch 2 --json");
+  EXPECT_EQ(further.exit_code, 0) << further.err;
+  EXPECT_EQ(json::parse(further.out)["state"], "paused");
+  EXPECT_EQ(json::parse(further.out)["epochs"], 2);
   EXPECT_FALSE(fs::exists(folder_ / "parts/result.json"));
   EXPECT_EQ(curnm("train --resume parts").exit_code, 0);
   EXPECT_EQ(result("parts"), result("whole"));

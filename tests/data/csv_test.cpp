@@ -123,6 +123,15 @@ TEST_F(CsvTest, NamingOneColumnTwiceIsExplained) {
   EXPECT_FALSE(fails<UsageError>(twice, {"did you mean 'dst'?"}));
 }
 
+TEST_F(CsvTest, WhatTheUserNamesMayHaveAnothersUsualName) {
+  EXPECT_EQ(named_events(
+                read("index,item,when\na,b,1\n", {.src_column = "index", .time_column = "when"})),
+            (Events{{"a", "b", 1}}));
+  EXPECT_EQ(named_events(read("source,target,time\na,b,1\n",
+                              {.src_column = "target", .dst_column = "source"})),
+            (Events{{"b", "a", 1}}));
+}
+
 TEST_F(CsvTest, WithoutAHeaderColumnsHaveNumbers) {
   const Dataset konect = read("a b 1 50\nb c 1 60\n", {.time_column = "4"});
   EXPECT_EQ(named_events(konect), (Events{{"a", "b", 50}, {"b", "c", 60}}));

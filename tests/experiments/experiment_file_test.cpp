@@ -161,13 +161,16 @@ TEST(ExperimentFile, RefusesListsAndSeedsThatAreNone) {
 }
 
 TEST(ExperimentFile, FoldersOfDifferentJobsDiffer) {
-  const Experiment experiment = parse(
-      "networks: [synthetic:drift, a/b, uci]\nmodels: [tgn]\nminers: [random, curnm]\n"
-      "seeds: [0, 1]\nvariants: {a: {pool: 4}, b: {pool: 8}}\n");
+  const std::string deep(300, 'd');
+  const Experiment experiment =
+      parse("networks: [synthetic:drift, a/b, uci, " + deep + "/a, " + deep +
+            "/b]\nmodels: [tgn]\nminers: [random, curnm]\n"
+            "seeds: [0, 1]\nvariants: {a: {pool: 4}, b: {pool: 8}}\n");
   std::set<std::string> folders;
   for (const Job& job : experiment.jobs) {
     folders.insert(job.folder_name());
     EXPECT_EQ(job.folder_name().find_first_of("/: "), std::string::npos);
+    EXPECT_LT(job.folder_name().size(), 200U) << "names of files end at 255";
   }
   EXPECT_EQ(folders.size(), experiment.jobs.size());
 }

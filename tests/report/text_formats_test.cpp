@@ -60,6 +60,16 @@ TEST(MarkdownReportTest, LiteralTable) {
   EXPECT_NE(text.find("| uci (tgn ens) | 0 | failed | out of memory |"), std::string::npos);
 }
 
+TEST(MarkdownReportTest, UnfinishedRunsAreToldApartByTheirVariant) {
+  ResultSet results;
+  add_cell(results, "main", "complete", scored_run("uci", "tgn", "curnm", 0, .9));
+  add_cell(results, "main", "no hard cache", failed_run("uci", "tgn", "curnm", 0, "killed"));
+  const std::string text = markdown_report(results, {});
+  EXPECT_NE(text.find("| uci (tgn curnm (no hard cache)) | 0 | failed | killed |"),
+            std::string::npos)
+      << text;
+}
+
 TEST(MarkdownReportTest, NamesDoNotBecomeMarkup) {
   ResultSet results = two_miners();
   for (RunResult& run : results.runs) run.network = "a|b_c*<b>&\n[x](y)";

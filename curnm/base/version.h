@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string_view>
+
+namespace curnm {
+
+/// 0.1.0+1a2b3c4: of the project, and the commit that was built. Made by cmake/version.cmake.
+extern const std::string_view kVersion;
+
+}  // namespace curnm
