@@ -108,7 +108,7 @@ void run_step(StepFlags flags, const CLI::App& command) {
   const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
   refuse_unused<ModelOptions>(command, model.name, model.options);
   check_miner_flags(command, flags.spec.train.miner);
-  check_flags_of_parts(command, flags.spec.miner.curnm);
+  refuse_idle_flags(command, flags.spec.miner.curnm);
   set_threads(flags.threads);
   if (flags.spec.train.path == "plain") {
     refuse_flags(command, {"--compare"}, "--path plain");

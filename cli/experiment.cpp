@@ -69,7 +69,7 @@ class Plan {
 };
 
 Vocabulary vocabulary() {
-  Vocabulary words{.models = {}, .miners = {}, .flags = flags_of_runs(), .options = options_of};
+  Vocabulary words{.models = {}, .miners = {}, .flags = flags_of_runs(), .settle = settle};
   for (const ModelEntry& entry : models()) words.models.push_back(entry.name);
   for (const MinerEntry& entry : miners()) words.miners.push_back(entry.name);
   return words;

@@ -27,32 +27,37 @@ void check_miner_flags(const CLI::App& command, const std::string& miner) {
   if (miner != "curnm") refuse_flags(command, {"--preset"}, miner + ": it is for curnm");
 }
 
-void check_flags_of_parts(const CLI::App& command, const CurnmOptions& options) {
+std::vector<IdleFlags> idle_flags(const CurnmOptions& options) {
+  std::vector<IdleFlags> idle;
   if (options.ablate == "pi") {
-    refuse_flags(command, {"--pi-strategy", "--pi-min", "--shrink", "--plateau"},
-                 "--ablate pi, which holds pi constant");
+    idle.push_back({{"--pi-strategy", "--pi-min", "--shrink", "--plateau"},
+                    "--ablate pi, which holds pi constant"});
   } else if (options.ablate == "random") {
-    refuse_flags(command, {"--corrupt", "--delta-min", "--delta-max", "--delta-schedule"},
-                 "--ablate random, without random negatives");
+    idle.push_back({{"--corrupt", "--delta-min", "--delta-max", "--delta-schedule"},
+                    "--ablate random, without random negatives"});
   } else if (options.ablate == "cache") {
-    refuse_flags(command, {"--tau", "--alpha-max", "--alpha-epochs", "--alpha-schedule"},
-                 "--ablate cache, without hard negatives");
+    idle.push_back({{"--tau", "--alpha-max", "--alpha-epochs", "--alpha-schedule"},
+                    "--ablate cache, without hard negatives"});
   } else if (options.ablate == "disentangle") {
-    refuse_flags(command,
-                 {"--lambda", "--contrast", "--contrast-gradient", "--beta-epochs",
-                  "--beta-schedule", "--time2vec-width"},
-                 "--ablate disentangle, without factors");
+    idle.push_back({{"--lambda", "--contrast", "--contrast-gradient", "--beta-epochs",
+                     "--beta-schedule", "--time2vec-width"},
+                    "--ablate disentangle, without factors"});
   } else if (options.ablate == "temporal") {
-    refuse_flags(command, {"--time2vec-width"}, "--ablate temporal, without Time2Vec");
+    idle.push_back({{"--time2vec-width"}, "--ablate temporal, without Time2Vec"});
   }
   if (options.pi_strategy == "constant") {
-    refuse_flags(command, {"--pi-min", "--shrink", "--plateau"}, "--pi-strategy constant");
+    idle.push_back({{"--pi-min", "--shrink", "--plateau"}, "--pi-strategy constant"});
   } else if (options.pi_strategy == "linear") {
-    refuse_flags(command, {"--plateau"}, "--pi-strategy linear");
+    idle.push_back({{"--plateau"}, "--pi-strategy linear"});
   }
   if (options.lambda == 0) {
-    refuse_flags(command, {"--contrast", "--contrast-gradient"}, "--lambda 0");
+    idle.push_back({{"--contrast", "--contrast-gradient"}, "--lambda 0"});
   }
+  return idle;
+}
+
+void refuse_idle_flags(const CLI::App& command, const CurnmOptions& options) {
+  for (const IdleFlags& idle : idle_flags(options)) refuse_flags(command, idle.flags, idle.of);
 }
 
 }  // namespace curnm::cli

@@ -12,8 +12,14 @@ void add_miner_flags(CLI::App& command, MinerOptions& options);
 
 /// Throws UsageError for a flag that was given and that the miner makes no use of.
 void check_miner_flags(const CLI::App& command, const std::string& miner);
-/// The same for flags of parts that other flags switch off. Not for grids and searches, where the
-/// option of one part is shared by runs with and without that part.
-void check_flags_of_parts(const CLI::App& command, const CurnmOptions& options);
+
+/// Flags of curnm without effect, because its options switch their part off.
+struct IdleFlags {
+  std::vector<const char*> flags;
+  std::string_view of;  // what has no use for them
+};
+std::vector<IdleFlags> idle_flags(const CurnmOptions& options);
+/// Throws UsageError where one of them was given.
+void refuse_idle_flags(const CLI::App& command, const CurnmOptions& options);
 
 }  // namespace curnm::cli

@@ -56,8 +56,8 @@ void refuse_unused(const CLI::App& command, std::string_view user, const Names& 
 constexpr std::initializer_list<const char*> kOfTimeSplits = {"--boundary", "--hidden-share"};
 
 /// Throws UsageError where one of these flags was given, which would have no effect on `user`.
-inline void refuse_flags(const CLI::App& command, std::initializer_list<const char*> flags,
-                         std::string_view user) {
+template <class Flags = std::initializer_list<const char*>>
+void refuse_flags(const CLI::App& command, const Flags& flags, std::string_view user) {
   for (const char* flag : flags) {
     if (command.count(flag) > 0)
       throw UsageError(fmt::format("{} has no effect on {}", flag, user));

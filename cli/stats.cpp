@@ -104,7 +104,9 @@ void add_stats(CLI::App& app) {
     const Statistics statistics = compute_statistics(
         dataset.events, published_density_nodes(dataset.name, dataset.events.size()));
     if (flags->json) {
-      fmt::print("{}\n", to_json(dataset, statistics).dump(2));
+      // A path need not be UTF-8; JSON must be.
+      fmt::print("{}\n", to_json(dataset, statistics)
+                             .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     } else {
       print(dataset, statistics);
     }

@@ -281,7 +281,7 @@ void add_train(CLI::App& app, int& exit_code) {
   declare_flags(*command, *flags);
   command->callback([flags, command, &exit_code] {
     check_flags(*flags, *command);
-    check_flags_of_parts(*command, flags->spec.miner.curnm);
+    refuse_idle_flags(*command, flags->spec.miner.curnm);
     if (flags->out.empty()) {
       flags->out = fmt::format("runs/{}-{}-{}-{}", flags->spec.train.model, flags->spec.train.miner,
                                last_name(flags->spec.data), flags->spec.train.seed);
@@ -313,7 +313,12 @@ RunSpec checked_run(const Job& job) {
   return flags.spec;
 }
 
-std::string options_of(const Job& job) { return options_json(checked_run(job)).dump(); }
+void settle(Job& job) {
+  for (const IdleFlags& idle : idle_flags(checked_run(job).miner.curnm)) {
+    for (const std::string_view flag : idle.flags) job.flags.erase(std::string(flag.substr(2)));
+  }
+  job.options = options_json(checked_run(job)).dump();
+}
 
 std::vector<std::string_view> flags_of_runs() {
   std::vector<std::string_view> names = {"preset"};

@@ -11,8 +11,8 @@ namespace curnm::cli {
 /// What `curnm train` would do for a job. Throws Error for flags that it would refuse.
 RunSpec checked_run(const Job& job);
 
-/// Job::options of a job. Throws as checked_run does.
-std::string options_of(const Job& job);
+/// As Vocabulary::settle. Throws as checked_run does.
+void settle(Job& job);
 
 /// The flags that a job may have: those that decide what a run computes.
 std::vector<std::string_view> flags_of_runs();

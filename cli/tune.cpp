@@ -152,7 +152,7 @@ Experiment trials_of(const TuneFlags& flags) {
       job.variant += fmt::format("{}{} {}", job.variant.empty() ? "" : ", ", dimension.flag,
                                  job.flags[dimension.flag]);
     }
-    job.options = options_of(job);  // of all before the first is run: some may not go together
+    settle(job);  // of all before the first is run: some may not go together
     if (seen.insert(job.key()).second) trials.jobs.push_back(std::move(job));
   }
   return trials;
@@ -218,6 +218,12 @@ class Study {
     return list;
   }
 
+  /// Trials that failed, now or before.
+  std::int64_t failed() const {
+    return std::ranges::count_if(
+        trials_, [&](const Trial& trial) { return store_.state(trial.run) == RunState::kFailed; });
+  }
+
  private:
   RunnerOutcome train(const std::vector<std::size_t>& going, std::int64_t epochs) {
     const ResultSet known = store_.load({.curves = false});
@@ -227,10 +233,7 @@ class Study {
       const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
       const bool to_the_end = epochs == flags_.options.epochs;
       if (run->state == RunState::kFailed) {
-        if (!flags_.grid.retry_failed) {
-          ++failed_before_;
-          continue;
-        }
+        if (!flags_.grid.retry_failed) continue;
         store_.retry(run->id);
       }
       if (run->state == RunState::kDone || (!to_the_end && run->epochs >= epochs)) continue;
@@ -242,9 +245,7 @@ class Study {
                              .until_epoch = to_the_end ? 0 : epochs});
     }
     GridProgress progress(std::move(estimates), options_.workers);
-    RunnerOutcome outcome = run_assignments(store_, assignments, options_, progress);
-    outcome.failed += std::exchange(failed_before_, 0);
-    return outcome;
+    return run_assignments(store_, assignments, options_, progress);
   }
 
   /// The best validation AP of a trial's first epochs: what it has beyond them does not count, and
@@ -266,7 +267,6 @@ class Study {
   ResultStore store_;
   std::vector<Job> jobs_;  // by trial
   std::vector<Trial> trials_;
-  std::int64_t failed_before_ = 0;
 };
 
 std::string flags_text(const ordered_json& flags) {
@@ -304,12 +304,12 @@ int run_tune(TuneFlags& flags) {
   std::int64_t number = 0;
   for (const Rung& rung : study.rungs()) {
     const RunnerOutcome outcome = study.climb(rung, number++);
-    total.failed += outcome.failed;
     total.elsewhere += outcome.elsewhere;
     total.stopped = outcome.stopped;
     // Who is best among all cannot be said before all of them are there.
     if (total.stopped || total.elsewhere > 0) break;
   }
+  total.failed = study.failed();
   const int code = report_outcome(total, flags.grid);
   if (total.stopped || total.elsewhere > 0) return code;
   const ordered_json best = study.best();

@@ -8,6 +8,7 @@
 #include "curnm/data/catalog.h"
 #include "curnm/data/reader.h"
 #include "curnm/data/synthetic.h"
+#include "curnm/data/text_file.h"
 
 namespace curnm {
 
@@ -18,6 +19,7 @@ bool is_synthetic(std::string_view data) {
 }
 
 std::string from_anywhere(const std::string& data) {
+  if (!is_text(data)) fail("the path of a network has to be UTF-8, so that a run can name it");
   return is_synthetic(data) ? data : std::filesystem::absolute(data).lexically_normal().string();
 }
 

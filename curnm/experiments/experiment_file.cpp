@@ -222,7 +222,7 @@ class Reader {
               }
               Job job{network.name, model.name, miner.name, seed, std::move(flags), variant.name};
               try {
-                job.options = vocabulary_.options(job);
+                vocabulary_.settle(job);
               } catch (const Error& error) {
                 wrong(grid, error.what());
               }

@@ -34,8 +34,9 @@ struct Vocabulary {
   std::vector<std::string_view> models;
   std::vector<std::string_view> miners;
   std::vector<std::string_view> flags;  // of `curnm train`, without dashes
-  /// Job::options of a job. Throws Error for flags that do not go together.
-  std::function<std::string(const Job&)> options;
+  /// Fills Job::options, and leaves out flags that are shared by all runs of a grid and have no
+  /// effect on this one. Throws Error for flags that do not go together.
+  std::function<void(Job&)> settle;
 };
 
 struct Experiment {

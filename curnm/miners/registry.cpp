@@ -50,7 +50,7 @@ std::span<const CurnmPreset> curnm_presets() {
        "as printed: without progress pi rises, and random negatives keep their source",
        {.corruption = {.corrupt = "destination"}, .curnm = {.plateau = "raise"}}},
       {"ranking",
-       "for ranking destinations of a given source",
+       "for ranking destinations of a given source, with --select-on source_historical",
        {.corruption = {.corrupt = "destination"},
         .curnm = {.select = "row", .contrast_gradient = "gates"}}},
   }};

@@ -23,7 +23,8 @@ class ExperimentCli : public testing::Cli {
 
   static std::string grid(const std::string& networks, int epochs = 2) {
     return "name: small\nnetworks: " + networks +
-           "\nmodels: [jodie: {width: 16, time-width: 8}]\nminers: [random, curnm: {pool: 4}]\n"
+           "\nmodels: [jodie: {width: 16, time-width: 8}]\n"
+           "miners: [random, curnm: {pool: 4, ablate: cache, tau: 0.4}]\n"
            "seeds: [0, 1]\noptions: {batch: 50, epochs: " +
            std::to_string(epochs) + "}\n";
   }
@@ -107,11 +108,11 @@ TEST_F(ExperimentCli, EveryFileThatComesWithTheProgramIsAPlan) {
 TEST_F(ExperimentCli, WhatMeansTheSameIsRunOnce) {
   write("grid.yml",
         "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\n"
-        "variants: {a: {}, b: {preset: paper}, c: {dropout: 0.1}, d: {plateau: raise}}\n");
+        "variants: {a: {}, b: {preset: paper}, c: {dropout: 0.1}, d: {plateau: raise},\n"
+        "  e: {ablate: cache}, f: {ablate: cache, tau: 0.3}}\n");
   const CommandResult plan = curnm("experiment grid.yml --plan");
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
-  EXPECT_TRUE(contains(plan.out, "2 runs to do")) << "only d differs from the defaults\n"
-                                                  << plan.err;
+  EXPECT_TRUE(contains(plan.out, "3 runs to do")) << "a to c, d, e and f\n" << plan.err;
 }
 
 TEST_F(ExperimentCli, GoesOnWithoutANetworkThatCannotBeHad) {

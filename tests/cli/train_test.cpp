@@ -277,6 +277,9 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("bench epoch", 2, "Run 'curnm bench epoch --help'");
   expect("import net --out again", 1, "net is imported already");
   expect("train net --miner curnm --ablate pi --pi-strategy linear --out r", 2, "has no effect");
+  fs::copy(folder_ / "net", folder_ / "n\xff", fs::copy_options::recursive);
+  expect("train n\xff --out r", 1, "has to be UTF-8");
+  expect("stats n\xff --json", 0, "");
   write("tiny.csv", "src,dst,time\n1,2,1\n1,3,2\n");
   expect("train tiny.csv --out r", 1, "too small to split");
   EXPECT_FALSE(fs::exists(folder_ / "r"));

@@ -16,13 +16,13 @@ using testing::error_of;
 const Vocabulary kWords = {.models = {"tgn", "jodie"},
                            .miners = {"random", "curnm"},
                            .flags = {"epochs", "batch", "ablate", "pool"},
-                           .options = [](const Job& job) {
+                           .settle = [](Job& job) {
                              auto flags = job.flags;
                              if (flags.contains("epochs") && flags["epochs"] == "many") {
                                fail("epochs: many");
                              }
                              flags.insert({"batch", "200"});  // a default
-                             return nlohmann::json(flags).dump();
+                             job.options = nlohmann::json(flags).dump();
                            }};
 
 Experiment parse(const std::string& yaml) { return parse_experiment(yaml, "grid.yml", kWords); }
