@@ -90,6 +90,7 @@ void add_report(CLI::App& app) {
                       "html, md, latex or csv (default: by the name of the file, else html)");
   command->add_option("--title", flags->title, "of the page");
   command->add_option("--experiment", flags->experiments, "only of these experiments")
+      ->delimiter(',')
       ->allow_extra_args(false);
   command->callback([flags] { run_report(*flags); });
 }

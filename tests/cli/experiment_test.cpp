@@ -276,6 +276,8 @@ TEST_F(ExperimentCli, ReportsOfNothing) {
   ASSERT_EQ(curnm("experiment grid.yml").exit_code, 0);
   EXPECT_TRUE(contains(curnm("report --experiment smal results/results.db").err,
                        "unknown experiment 'smal'; did you mean 'small'?"));
+  EXPECT_TRUE(contains(curnm("report results/results.db --experiment small,smal").err,
+                       "unknown experiment 'smal'"));
   EXPECT_TRUE(contains(curnm("report results/results.db --out report.pdf").err,
                        "no format is known by '.pdf'"));
   EXPECT_TRUE(contains(curnm("report results/results.db --out /proc/none/report.html").err,
