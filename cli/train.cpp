@@ -314,10 +314,15 @@ RunSpec checked_run(const Job& job) {
 }
 
 void settle(Job& job) {
-  for (const IdleFlags& idle : idle_flags(checked_run(job).miner.curnm)) {
-    for (const std::string_view flag : idle.flags) job.flags.erase(std::string(flag.substr(2)));
+  RunSpec spec = checked_run(job);
+  std::size_t left_out = 0;
+  for (const IdleFlags& idle : idle_flags(spec.miner.curnm)) {
+    for (const std::string_view flag : idle.flags) {
+      left_out += job.flags.erase(std::string(flag.substr(2)));
+    }
   }
-  job.options = options_json(checked_run(job)).dump();
+  if (left_out > 0) spec = checked_run(job);
+  job.options = options_json(spec).dump();
 }
 
 std::vector<std::string_view> flags_of_runs() {
