@@ -1,6 +1,7 @@
 #include "curnm/nn/fused_attention.h"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "curnm/base/distinct_rows.h"
@@ -38,61 +39,97 @@ Tensor head_rows(const Tensor& map, std::int64_t h, std::int64_t heads) {
 Tensor for_gathered(const Tensor& out) { return out.narrow(1, 0, out.size(0)); }
 Tensor for_root(const Tensor& out) { return out.narrow(1, out.size(0), out.size(0)); }
 
-/// Distinct rows of a matrix; the matrix itself where they are all of it, in order.
-Tensor rows_of(const Tensor& table, const std::vector<std::int64_t>& rows) {
-  if (std::ssize(rows) == table.size(0) && std::is_sorted(rows.begin(), rows.end())) return table;
-  Tensor part = matrix(std::ssize(rows), table.size(1));
-  kernels::gather(data(table), rows, table.size(1), data(part));
-  return part;
+/// Picks elements of a list.
+std::vector<std::int64_t> at(const std::vector<std::int64_t>& list,
+                             std::span<const std::int64_t> indices) {
+  std::vector<std::int64_t> picked;
+  picked.reserve(indices.size());
+  for (std::int64_t i : indices) picked.push_back(list[static_cast<std::size_t>(i)]);
+  return picked;
 }
+
+/// The states that some roots ask with and attend to, of all that there are, numbered in the order
+/// in which they are met.
+struct Involved {
+  /// `of_roots` and `of_slots` name states: those a root asks with, [R], and attends to, [R,K].
+  Involved(const AttentionPlan& plan, std::span<const std::int64_t> roots,
+           const std::vector<std::int64_t>& of_roots, std::int64_t num_asking,
+           const std::vector<std::int64_t>& of_slots, std::int64_t num_attended)
+      : queries(of_roots.size(), 0), rows(of_slots.size(), 0) {
+    DistinctRows asking_states(num_asking);
+    DistinctRows attended_states(num_attended);
+    for (std::int64_t root : roots) {
+      const auto r = static_cast<std::size_t>(root);
+      queries[r] = asking_states.row(of_roots[r]);
+      const std::size_t first = r * static_cast<std::size_t>(plan.neighbors);
+      const std::size_t end = first + static_cast<std::size_t>(plan.counts[r]);
+      for (std::size_t slot = first; slot < end; ++slot) {
+        rows[slot] = attended_states.row(of_slots[slot]);
+      }
+    }
+    asking.assign(asking_states.keys().begin(), asking_states.keys().end());
+    attended.assign(attended_states.keys().begin(), attended_states.keys().end());
+  }
+
+  std::vector<std::int64_t> asking;    // number i is state asking[i]
+  std::vector<std::int64_t> attended;  // number i is state attended[i]
+  std::vector<std::int64_t> queries;   // [R]: numbers among `asking`
+  std::vector<std::int64_t> rows;      // [R,K]: numbers among `attended`
+};
 
 /// Where there is work: only states that someone attends to need a key and a value, only roots with
 /// a neighbour a query. The others are mapped by W_o alone.
 struct Work {
-  explicit Work(const AttentionPlan& plan, std::int64_t num_states)
-      : queries(plan.queries.size(), 0), rows(plan.rows.size(), 0), position(plan.queries.size()) {
-    DistinctRows asking_states(plan.num_queries);
-    DistinctRows attended_states(num_states);
-    const auto slots = static_cast<std::size_t>(plan.neighbors);
-    for (std::size_t r = 0; r < plan.counts.size(); ++r) {
-      if (plan.counts[r] == 0) continue;
-      order.push_back(static_cast<std::int64_t>(r));
-      queries[r] = asking_states.row(plan.queries[r]);
-      const std::size_t end = r * slots + static_cast<std::size_t>(plan.counts[r]);
-      for (std::size_t slot = r * slots; slot < end; ++slot) {
-        rows[slot] = attended_states.row(plan.rows[slot]);
-      }
-    }
-    busy = std::ssize(order);
-    for (std::size_t r = 0; r < plan.counts.size(); ++r) {
-      if (plan.counts[r] == 0) order.push_back(static_cast<std::int64_t>(r));
-    }
+  Work(const AttentionPlan& plan, std::int64_t num_states)
+      : order(busy_first(plan.counts)),
+        busy(std::ssize(plan.counts) - std::count(plan.counts.begin(), plan.counts.end(), 0)),
+        position(order.size()),
+        states(plan, busy_roots(), plan.queries, plan.num_queries, plan.rows, num_states) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       position[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
     }
-    asking.assign(asking_states.keys().begin(), asking_states.keys().end());
-    attended.assign(attended_states.keys().begin(), attended_states.keys().end());
   }
 
   std::span<const std::int64_t> busy_roots() const {
     return std::span(order).first(static_cast<std::size_t>(busy));
   }
 
-  std::vector<std::int64_t> asking;    // states: row i of q belongs to asking[i]
-  std::vector<std::int64_t> attended;  // states: row i of kv belongs to attended[i]
-  std::vector<std::int64_t> queries;   // [R]: rows of q
-  std::vector<std::int64_t> rows;      // [R,K]: rows of kv
   std::vector<std::int64_t> order;     // [R]: roots with neighbours, then those without
+  std::int64_t busy;                   // B: roots with neighbours
   std::vector<std::int64_t> position;  // [R]: where in `order`
-  std::int64_t busy = 0;               // B: roots with neighbours
+  Involved states;
+
+ private:
+  static std::vector<std::int64_t> busy_first(std::span<const std::int32_t> counts) {
+    std::vector<std::int64_t> roots(counts.size());
+    std::iota(roots.begin(), roots.end(), 0);
+    std::stable_partition(roots.begin(), roots.end(), [&](std::int64_t root) {
+      return counts[static_cast<std::size_t>(root)] > 0;
+    });
+    return roots;
+  }
+};
+
+/// States mapped to what attention compares and adds up.
+struct Projected {
+  Tensor q;   // [asking,D]
+  Tensor qt;  // [asking,H·T]: W_t^T q, head by head
+  Tensor qe;  // [asking,H·F]
+  Tensor kv;  // [attended,2D]
+
+  /// Those of some of the states.
+  Projected of(const Involved& states) const {
+    const auto part = [](const Tensor& mapped, const std::vector<std::int64_t>& rows) {
+      return mapped.defined() ? rows_of(mapped, rows) : mapped;
+    };
+    return {part(q, states.asking), part(qt, states.asking), part(qe, states.asking),
+            part(kv, states.attended)};
+  }
 };
 
 /// What the way there computes and the way back needs again. Roots are in the order of `work`.
 struct Kept {
-  Tensor q;        // [asking,D]
-  Tensor qt;       // [asking,H·T]: W_t^T q, head by head
-  Tensor qe;       // [asking,H·F]
-  Tensor kv;       // [attended,2D]
+  Projected projected;
   Tensor weights;  // [B,K·H]
   Tensor values;   // [B,D]: sums over neighbours, after the maps of times and features
   Tensor times;    // [B,H·T]: sums over neighbours
@@ -102,22 +139,23 @@ struct Kept {
   Tensor rate;     // [R]
 };
 
-kernels::AttentionInput attention_input(const AttentionPlan& plan, const Work& work,
-                                        std::span<const std::int64_t> roots, const Kept& kept) {
+kernels::AttentionInput attention_input(const AttentionPlan& plan, const Involved& states,
+                                        std::span<const std::int64_t> roots,
+                                        const Projected& projected) {
   return {.heads = plan.heads,
           .neighbors = plan.neighbors,
-          .width = kept.q.size(1),
+          .width = projected.q.size(1),
           .time_width = columns(plan.phi),
           .edge_width = columns(plan.edges),
           .roots = roots,
-          .queries = work.queries,
+          .queries = states.queries,
           .counts = plan.counts,
-          .rows = work.rows,
+          .rows = states.rows,
           .features = plan.features,
-          .q = data(kept.q),
-          .qt = data(kept.qt),
-          .qe = data(kept.qe),
-          .kv = data(kept.kv),
+          .q = data(projected.q),
+          .qt = data(projected.qt),
+          .qe = data(projected.qe),
+          .kv = data(projected.kv),
           .phi = data(plan.phi),
           .edges = data(plan.edges),
           .mask = data(plan.weight_mask)};
@@ -133,15 +171,6 @@ kernels::NormInput norm_input(const AttentionPlan& plan, const Work& work, const
           .beta = data(w.beta)};
 }
 
-/// Picks elements of a list.
-std::vector<std::int64_t> at(const std::vector<std::int64_t>& list,
-                             std::span<const std::int64_t> indices) {
-  std::vector<std::int64_t> picked;
-  picked.reserve(indices.size());
-  for (std::int64_t i : indices) picked.push_back(list[static_cast<std::size_t>(i)]);
-  return picked;
-}
-
 /// The whole layer. `z` receives the result.
 Kept there(const Tensor& states, const AttentionWeights& w, const AttentionPlan& plan,
            const Work& work, Tensor& z) {
@@ -149,28 +178,29 @@ Kept there(const Tensor& states, const AttentionWeights& w, const AttentionPlan&
   const std::int64_t heads = plan.heads;
   const std::int64_t width = states.size(1);
   Kept kept;
-  kept.q = affine(rows_of(states, work.asking), w.query,
-                  plan.phi.defined() ? affine(plan.now, w.query_time, w.query_bias) : w.query_bias);
+  Projected& p = kept.projected;
+  p.q = affine(rows_of(states, work.states.asking), w.query,
+               plan.phi.defined() ? affine(plan.now, w.query_time, w.query_bias) : w.query_bias);
   const auto queries_of = [&](const Tensor& map) {
     if (!is_present(map)) return Tensor();
-    Tensor mapped = matrix(kept.q.size(0), heads * map.size(1));
+    Tensor mapped = matrix(p.q.size(0), heads * map.size(1));
     for (std::int64_t h = 0; h < heads; ++h) {
-      multiply(head(kept.q, h, heads), head_rows(map, h, heads), head(mapped, h, heads));
+      multiply(head(p.q, h, heads), head_rows(map, h, heads), head(mapped, h, heads));
     }
     return mapped;
   };
-  kept.qt = queries_of(w.key_time);
-  kept.qe = queries_of(w.key_edge);
-  const Tensor attended = rows_of(states, work.attended);
-  kept.kv = matrix(attended.size(0), 2 * width);
-  affine_into(attended, w.key, w.key_bias, head(kept.kv, 0, 2));
-  affine_into(attended, w.value, w.value_bias, head(kept.kv, 1, 2));
+  p.qt = queries_of(w.key_time);
+  p.qe = queries_of(w.key_edge);
+  const Tensor attended = rows_of(states, work.states.attended);
+  p.kv = matrix(attended.size(0), 2 * width);
+  affine_into(attended, w.key, w.key_bias, head(p.kv, 0, 2));
+  affine_into(attended, w.value, w.value_bias, head(p.kv, 1, 2));
 
   kept.weights = matrix(work.busy, plan.neighbors * heads);
   kept.values = matrix(work.busy, width);
   kept.times = matrix(work.busy, heads * columns(plan.phi));
   kept.edges = matrix(work.busy, heads * columns(plan.edges));
-  kernels::attend(attention_input(plan, work, work.busy_roots(), kept),
+  kernels::attend(attention_input(plan, work.states, work.busy_roots(), p),
                   {data(kept.weights), data(kept.values), data(kept.times), data(kept.edges)});
   const auto project = [&](const Tensor& sums, const Tensor& map) {
     if (!is_present(map)) return;
@@ -256,25 +286,31 @@ class Backward {
   void through_attention() {
     const Tensor dtimes = back_from_sums(kept_.times, w_.value_time, d_.weights.value_time);
     const Tensor dedges = back_from_sums(kept_.edges, w_.value_edge, d_.weights.value_edge);
-    dq_ = like(kept_.q);
-    dkv_ = like(kept_.kv);
-    const Tensor dqt = kept_.qt.defined() ? like(kept_.qt) : Tensor();
-    const Tensor dqe = kept_.qe.defined() ? like(kept_.qe) : Tensor();
-    const std::vector<std::int64_t> busy_roots = at(work_.order, busy_);
-    kernels::attend_backward(attention_input(plan_, work_, busy_roots, kept_),
+    const std::vector<std::int64_t> roots = at(work_.order, busy_);
+    const Projected& all = kept_.projected;
+    const Involved met(plan_, roots, work_.states.queries, all.q.size(0), work_.states.rows,
+                       all.kv.size(0));
+    asking_ = at(work_.states.asking, met.asking);
+    attended_ = at(work_.states.attended, met.attended);
+    const Projected projected = all.of(met);
+    dq_ = like(projected.q);
+    dkv_ = like(projected.kv);
+    const Tensor dqt = projected.qt.defined() ? like(projected.qt) : Tensor();
+    const Tensor dqe = projected.qe.defined() ? like(projected.qe) : Tensor();
+    kernels::attend_backward(attention_input(plan_, met, roots, projected),
                              {.computed = busy_,
                               .weights = data(kept_.weights),
                               .values = data(dvalues_),
                               .times = data(dtimes),
                               .edges = data(dedges)},
-                             {.num_queries = kept_.q.size(0),
-                              .num_rows = kept_.kv.size(0),
+                             {.num_queries = dq_.size(0),
+                              .num_rows = dkv_.size(0),
                               .q = data(dq_),
                               .qt = data(dqt),
                               .qe = data(dqe),
                               .kv = data(dkv_)});
-    back_to_queries(dqt, w_.key_time, d_.weights.key_time);
-    back_to_queries(dqe, w_.key_edge, d_.weights.key_edge);
+    back_to_queries(projected.q, dqt, w_.key_time, d_.weights.key_time);
+    back_to_queries(projected.q, dqe, w_.key_edge, d_.weights.key_edge);
   }
 
   /// The gradient of the sums that `map` was applied to, and of the map.
@@ -292,12 +328,12 @@ class Backward {
   }
 
   /// The part of the queries' gradient that comes through `map`, and the gradient of the map.
-  void back_to_queries(const Tensor& dmapped, const Tensor& map, Tensor& dmap) {
+  void back_to_queries(const Tensor& q, const Tensor& dmapped, const Tensor& map, Tensor& dmap) {
     if (!is_present(map)) return;
     dmap = like(map);
     for (std::int64_t h = 0; h < heads_; ++h) {
       const Tensor of_head = head(dmapped, h, heads_);
-      multiply(head(kept_.q, h, heads_).t(), of_head, head_rows(dmap, h, heads_));
+      multiply(head(q, h, heads_).t(), of_head, head_rows(dmap, h, heads_));
       multiply(of_head, head_rows(map, h, heads_).t(), head(dq_, h, heads_), /*add=*/true);
     }
   }
@@ -306,8 +342,8 @@ class Backward {
   Tensor dv() const { return head(dkv_, 1, 2); }
 
   void through_projections() {
-    const Tensor attended = rows_of(states_, work_.attended);
-    d_.weights.query = product(dq_.t(), rows_of(states_, work_.asking));
+    const Tensor attended = rows_of(states_, attended_);
+    d_.weights.query = product(dq_.t(), rows_of(states_, asking_));
     d_.weights.query_bias = sum_of_rows(dq_);
     if (plan_.phi.defined()) {
       d_.weights.query_time = product(d_.weights.query_bias.unsqueeze(1), plan_.now);
@@ -323,10 +359,10 @@ class Backward {
     d_.states = matrix(states_.size(0), width_);
     multiply(down_, for_root(w_.out), d_.states.narrow(0, 0, plan_.num_queries));
     d_.states.narrow(0, plan_.num_queries, states_.size(0) - plan_.num_queries).zero_();
-    kernels::add_rows(data(product(dq_, w_.query)), work_.asking, width_, data(d_.states));
+    kernels::add_rows(data(product(dq_, w_.query)), asking_, width_, data(d_.states));
     const Tensor dattended = product(dk(), w_.key);
     multiply(dv(), w_.value, dattended, /*add=*/true);
-    kernels::add_rows(data(dattended), work_.attended, width_, data(d_.states));
+    kernels::add_rows(data(dattended), attended_, width_, data(d_.states));
   }
 
   const Tensor& states_;
@@ -336,11 +372,13 @@ class Backward {
   const Kept& kept_;
   std::int64_t heads_;
   std::int64_t width_;
-  std::vector<std::int64_t> busy_;  // roots with neighbours and a gradient, by position
-  Tensor down_;                     // [Q,D], of the output map's root half
-  Tensor dvalues_;                  // [busy,D]
-  Tensor dq_;
-  Tensor dkv_;
+  std::vector<std::int64_t> busy_;      // roots with neighbours and a gradient, by position
+  std::vector<std::int64_t> asking_;    // states that those ask with
+  std::vector<std::int64_t> attended_;  // and attend to
+  Tensor down_;                         // [Q,D], of the output map's root half
+  Tensor dvalues_;                      // [busy,D]
+  Tensor dq_;                           // [asking,D]
+  Tensor dkv_;                          // [attended,2D]
   Gradients d_;
 };
 

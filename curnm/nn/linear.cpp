@@ -1,5 +1,7 @@
 #include "curnm/nn/linear.h"
 
+#include <algorithm>
+
 #include "curnm/base/error.h"
 #include "curnm/nn/floats.h"
 #include "curnm/nn/kernels/gemm.h"
@@ -31,6 +33,14 @@ void multiply_from(const Tensor& a, const Tensor& b, const kernels::ProductStart
                     std::max(out.stride(0), out.size(1)));
 }
 
+/// A matrix that has these rows, and zeros in the others of `all`.
+Tensor spread(const Tensor& part, const std::vector<std::int64_t>& rows, std::int64_t all) {
+  if (part.size(0) == all) return part;
+  Tensor whole = torch::zeros({all, part.size(1)}, torch::kFloat32);
+  kernels::add_rows(data(part), rows, part.size(1), data(whole));
+  return whole;
+}
+
 struct Linear : Function<Linear> {
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight,
                         const Tensor& bias) {
@@ -40,10 +50,15 @@ struct Linear : Function<Linear> {
 
   static variable_list backward(AutogradContext* context, variable_list incoming) {
     const variable_list saved = context->get_saved_variables();
-    const Tensor gradient = incoming[0].contiguous();
+    const Tensor incoming_rows = incoming[0].contiguous();
+    const std::int64_t all = incoming_rows.size(0);
+    // Candidates that were not selected have no gradient, nor have states that only they met.
+    const std::vector<std::int64_t> rows =
+        kernels::rows_with_values(data(incoming_rows), all, incoming_rows.size(1));
+    const Tensor gradient = rows_of(incoming_rows, rows);
     const auto wanted = [&](std::size_t input) { return context->needs_input_grad(input); };
-    return {wanted(0) ? product(gradient, saved[1]) : Tensor(),
-            wanted(1) ? product(gradient.t(), saved[0]) : Tensor(),
+    return {wanted(0) ? spread(product(gradient, saved[1]), rows, all) : Tensor(),
+            wanted(1) ? product(gradient.t(), rows_of(saved[0], rows)) : Tensor(),
             wanted(2) ? sum_of_rows(gradient) : Tensor()};
   }
 };
@@ -76,6 +91,14 @@ Tensor sum_of_rows(const Tensor& matrix) {
   kernels::sum_rows(matrix.data_ptr<float>(), matrix.size(0), matrix.size(1), matrix.stride(0),
                     sum.data_ptr<float>());
   return sum;
+}
+
+Tensor rows_of(const Tensor& matrix, const std::vector<std::int64_t>& rows) {
+  CURNM_ASSERT(has_rows(matrix));
+  if (std::ssize(rows) == matrix.size(0) && std::is_sorted(rows.begin(), rows.end())) return matrix;
+  Tensor part = torch::empty({std::ssize(rows), matrix.size(1)}, torch::kFloat32);
+  kernels::gather(data(matrix), matrix.stride(0), rows, matrix.size(1), data(part), matrix.size(1));
+  return part;
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Path path) {

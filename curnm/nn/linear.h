@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include <vector>
+
 #include "curnm/nn/path.h"
 
 namespace curnm {
@@ -19,6 +21,8 @@ torch::Tensor affine(const torch::Tensor& x, const torch::Tensor& weight,
                      const torch::Tensor& bias);
 /// The sum of the rows, [n,D] -> [D].
 torch::Tensor sum_of_rows(const torch::Tensor& matrix);
+/// Distinct rows of a matrix; the matrix itself where they are all of it, in order.
+torch::Tensor rows_of(const torch::Tensor& matrix, const std::vector<std::int64_t>& rows);
 
 /// The same by either path, with gradients. [n,D] -> [n,C]
 torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,

@@ -116,8 +116,8 @@ torch::Tensor NodeMemory::mail(std::span<const std::int64_t> nodes, std::span<co
       torch::empty({std::ssize(nodes), 2 * options_.width + feature_width + options_.time_width});
   std::int64_t column = 0;
   const auto gather = [&](const torch::Tensor& table, std::span<const std::int64_t> rows) {
-    kernels::gather(table.data_ptr<float>(), rows, table.size(1), mail.data_ptr<float>() + column,
-                    mail.stride(0));
+    kernels::gather(table.data_ptr<float>(), table.size(1), rows, table.size(1),
+                    mail.data_ptr<float>() + column, mail.stride(0));
     column += table.size(1);
   };
   gather(memory_, nodes);

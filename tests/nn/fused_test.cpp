@@ -118,6 +118,22 @@ TEST(FusedTest, Linear) {
       [&](const Leaves& x) { return torch::linear(x[0].narrow(1, 2, 3), x[1]); });
 }
 
+// On the way back only rows with a gradient are multiplied.
+TEST(FusedTest, LinearOfWhichSomeRowsAreUsed) {
+  for (const std::vector<std::int64_t>& used :
+       {std::vector<std::int64_t>{}, {4}, {0, 3, 2}, {0, 1, 2, 3, 4}}) {
+    const torch::Tensor rows = to_tensor(used, torch::kCPU);
+    expect_same(
+        {numbers(1, {5, 9}), numbers(2, {6, 4}), numbers(3, {6})},
+        [&](const Leaves& x) {
+          return linear(x[0].narrow(1, 3, 4), x[1], x[2], Path::kFast).index_select(0, rows);
+        },
+        [&](const Leaves& x) {
+          return torch::linear(x[0].narrow(1, 3, 4), x[1], x[2]).index_select(0, rows);
+        });
+  }
+}
+
 TEST(FusedTest, ProductsOfPartsAndTransposes) {
   const testing::ScopedThreads scope(3);
   const torch::Tensor a = numbers(1, {210, 200});

@@ -67,12 +67,13 @@ RowGroups RowGroups::of(std::span<const std::int64_t> rows, std::int64_t targets
   return groups;
 }
 
-void gather(const float* table, std::span<const std::int64_t> rows, std::int64_t width, float* out,
-            std::int64_t stride) {
+void gather(const float* table, std::int64_t table_stride, std::span<const std::int64_t> rows,
+            std::int64_t width, float* out, std::int64_t out_stride) {
   const std::size_t bytes = static_cast<std::size_t>(width) * sizeof(float);
   parallel_for(std::ssize(rows), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      std::memcpy(out + i * stride, table + rows[static_cast<std::size_t>(i)] * width, bytes);
+      const std::int64_t row = rows[static_cast<std::size_t>(i)];
+      std::memcpy(out + i * out_stride, table + row * table_stride, bytes);
     }
   });
 }

@@ -58,12 +58,12 @@ void parallel_groups(const RowGroups& groups, const Body& body) {
   });
 }
 
-/// out[i] = table[rows[i]], rows of `width` floats; those of `out` begin `stride` apart.
-void gather(const float* table, std::span<const std::int64_t> rows, std::int64_t width, float* out,
-            std::int64_t stride);
+/// out[i] = table[rows[i]], rows of `width` floats, which begin a stride apart.
+void gather(const float* table, std::int64_t table_stride, std::span<const std::int64_t> rows,
+            std::int64_t width, float* out, std::int64_t out_stride);
 inline void gather(const float* table, std::span<const std::int64_t> rows, std::int64_t width,
                    float* out) {
-  gather(table, rows, width, out, width);
+  gather(table, width, rows, width, out, width);
 }
 
 /// out[i] = table[rows[i]]·(1 + factor[i]·weight), element by element.
