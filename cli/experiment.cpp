@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <numeric>
 #include <set>
 
 #include "cli/commands.h"
@@ -153,12 +152,11 @@ void print_work(const Work& work, const RunnerOptions& options, std::FILE* out) 
     fmt::print(out, "nothing is left to run\n");
     return;
   }
-  const double seconds = std::accumulate(work.seconds.begin(), work.seconds.end(), 0.0);
   fmt::print(out,
              "{} runs to do, {} at a time with {} thread(s) each: about {}, less where training "
              "stops early\n",
              work.jobs.size(), options.workers, options.threads,
-             time_span(seconds / static_cast<double>(options.workers)));
+             time_span(side_by_side(work.seconds, options.workers)));
 }
 
 /// Shows the plan without leaving a trace: a store is neither made nor changed.

@@ -8,6 +8,7 @@
 
 #include "cli/signals.h"
 #include "curnm/base/error.h"
+#include "curnm/experiments/estimate.h"
 
 namespace curnm::cli {
 namespace {
@@ -86,20 +87,26 @@ GridProgress::GridProgress(std::map<std::int64_t, double> estimates, std::int64_
       on_terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 double GridProgress::seconds_left() const {
-  double left = 0;
-  for (const auto& [run, seconds] : waiting_) left += seconds;
-  left /= static_cast<double>(workers_);
-  if (ended_estimate_ == 0) return left;
   // Estimates are wrong by a factor that the runs which ended have shown.
-  return left * watch_.seconds() * static_cast<double>(workers_) / ended_estimate_;
+  const double factor = ended_estimate_ > 0 ? ended_seconds_ / ended_estimate_ : 1;
+  std::vector<double> left;
+  for (const auto& [run, estimate] : waiting_) {
+    const auto started = started_.find(run);
+    const double spent = started == started_.end() ? 0 : started->second.seconds();
+    left.push_back(std::max(0.0, factor * estimate - spent));
+  }
+  return side_by_side(left, workers_);
 }
 
-void GridProgress::on_start(const Assignment& assignment) { started_.insert(assignment.run); }
+void GridProgress::on_start(const Assignment& assignment) { started_[assignment.run] = {}; }
 
 void GridProgress::on_end(const Assignment& assignment, const RunResult& result) {
   const auto found = waiting_.find(assignment.run);
   if (found != waiting_.end()) {
-    if (started_.contains(assignment.run)) ended_estimate_ += found->second;
+    if (const auto started = started_.find(assignment.run); started != started_.end()) {
+      ended_estimate_ += found->second;
+      ended_seconds_ += started->second.seconds();
+    }
     waiting_.erase(found);
   }
   fmt::print(stderr, "{}[{}/{}] {}: {}; {}\n", on_terminal_ ? "\r\x1b[K" : "",

@@ -49,9 +49,9 @@ class GridProgress final : public RunnerObserver {
   std::map<std::int64_t, double> waiting_;  // estimates of the runs that have not ended
   std::size_t count_;
   std::int64_t workers_;
-  std::set<std::int64_t> started_;  // others had their result already
-  double ended_estimate_ = 0;       // of those that were started and have ended
-  Stopwatch watch_;
+  std::map<std::int64_t, Stopwatch> started_;  // others had their result already
+  double ended_estimate_ = 0;                  // of those that were started and have ended
+  double ended_seconds_ = 0;                   // what those took
   bool on_terminal_;
 };
 

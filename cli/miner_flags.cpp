@@ -30,7 +30,7 @@ void check_miner_flags(const CLI::App& command, const std::string& miner) {
 std::vector<IdleFlags> idle_flags(const CurnmOptions& options) {
   std::vector<IdleFlags> idle;
   if (options.ablate == "pi") {
-    idle.push_back({{"--pi-strategy", "--pi-min", "--shrink", "--plateau"},
+    idle.push_back({{"--pi-strategy", "--pi-min", "--shrink", "--plateau", "--curriculum-metric"},
                     "--ablate pi, which holds pi constant"});
   } else if (options.ablate == "random") {
     idle.push_back({{"--corrupt", "--delta-min", "--delta-max", "--delta-schedule"},
@@ -46,9 +46,18 @@ std::vector<IdleFlags> idle_flags(const CurnmOptions& options) {
     idle.push_back({{"--time2vec-width"}, "--ablate temporal, without Time2Vec"});
   }
   if (options.pi_strategy == "constant") {
-    idle.push_back({{"--pi-min", "--shrink", "--plateau"}, "--pi-strategy constant"});
+    idle.push_back(
+        {{"--pi-min", "--shrink", "--plateau", "--curriculum-metric"}, "--pi-strategy constant"});
   } else if (options.pi_strategy == "linear") {
-    idle.push_back({{"--plateau"}, "--pi-strategy linear"});
+    idle.push_back({{"--plateau", "--curriculum-metric"}, "--pi-strategy linear"});
+  }
+  if (options.alpha_max == 0) {
+    idle.push_back({{"--alpha-epochs", "--alpha-schedule"}, "--alpha-max 0"});
+  } else if (options.alpha_schedule == "constant") {
+    idle.push_back({{"--alpha-epochs"}, "--alpha-schedule constant"});
+  }
+  if (options.beta_schedule == "constant") {
+    idle.push_back({{"--beta-epochs"}, "--beta-schedule constant"});
   }
   if (options.lambda == 0) {
     idle.push_back({{"--contrast", "--contrast-gradient"}, "--lambda 0"});

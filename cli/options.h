@@ -21,6 +21,7 @@ void add_fields(CLI::App& command, Options& options) {
     const std::string flag = "--" + std::string(field.name);
     std::string help(field.help);
     if (!field.symbol.empty()) help += fmt::format(", {}", field.symbol);
+    if (const std::string range = range_of(field); !range.empty()) help += ", " + range;
     if (!field.choices.empty()) help += fmt::format(" [{}]", fmt::join(field.choices, "|"));
     if constexpr (std::same_as<T, bool>) {
       command.add_flag(flag, value, help);

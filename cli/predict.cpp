@@ -10,6 +10,7 @@
 #include "curnm/data/event_table.h"
 #include "curnm/data/open.h"
 #include "curnm/data/reader.h"
+#include "curnm/evaluation/evaluate.h"
 #include "curnm/training/run.h"
 
 namespace curnm::cli {
@@ -63,24 +64,20 @@ void answer(Trainer& trainer, std::vector<Question>& questions) {
   std::stable_sort(order.begin(), order.end(),
                    [](const Question* a, const Question* b) { return a->time < b->time; });
   const EventLog& log = trainer.task().log();
-  const Timestamp train_end = trainer.task().train().log.time.back();
+  trainer.start_over();
   LinkScorer scorer = trainer.scorer();
   for (std::size_t begin = 0; begin < order.size();) {
     const Timestamp t = order[begin]->time;
-    // Once at the first question, and once where the state at the end of training becomes usable.
-    if (begin == 0 || (t > train_end && order[begin - 1]->time <= train_end)) trainer.start_at(t);
     std::size_t end = begin;
     std::vector<NodeId> src;
     std::vector<NodeId> dst;
-    // One time at a time, in blocks that fit in memory whatever the number of destinations.
-    constexpr std::size_t kBlock = 4096;
-    for (; end < order.size() && order[end]->time == t && end - begin < kBlock; ++end) {
+    for (; end < order.size() && order[end]->time == t; ++end) {
       src.push_back(order[end]->src);
       dst.push_back(order[end]->dst);
     }
     trainer.advance_to(std::lower_bound(log.time.begin(), log.time.end(), t) - log.time.begin());
     const std::vector<Timestamp> times(src.size(), t);
-    const std::vector<float> scores = scorer.score({src, dst, times}, t);
+    const std::vector<float> scores = score_in_blocks(scorer, {src, dst, times}, t);
     for (std::size_t i = begin; i < end; ++i) order[i]->score = scores[i - begin];
     begin = end;
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/print.h"
 #include "cli/store_names.h"
 #include "curnm/base/files.h"
@@ -92,7 +93,10 @@ void add_report(CLI::App& app) {
   command->add_option("--experiment", flags->experiments, "only of these experiments")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->callback([flags] { run_report(*flags); });
+  command->callback([flags, command] {
+    if (format_of(*flags).name == "csv") refuse_flags(*command, {"--title"}, "a table in csv");
+    run_report(*flags);
+  });
 }
 
 }  // namespace curnm::cli

@@ -313,12 +313,14 @@ RunSpec checked_run(const Job& job) {
   return flags.spec;
 }
 
-void settle(Job& job) {
+void settle(Job& job, const RunFlags& own) {
   RunSpec spec = checked_run(job);
   std::size_t left_out = 0;
   for (const IdleFlags& idle : idle_flags(spec.miner.curnm)) {
     for (const std::string_view flag : idle.flags) {
-      left_out += job.flags.erase(std::string(flag.substr(2)));
+      const std::string name(flag.substr(2));
+      if (own.contains(name)) fail("{}: {} has no effect on {}", job.title(), flag, idle.of);
+      left_out += job.flags.erase(name);
     }
   }
   if (left_out > 0) spec = checked_run(job);

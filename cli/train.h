@@ -12,7 +12,7 @@ namespace curnm::cli {
 RunSpec checked_run(const Job& job);
 
 /// As Vocabulary::settle. Throws as checked_run does.
-void settle(Job& job);
+void settle(Job& job, const RunFlags& own);
 
 /// The flags that a job may have: those that decide what a run computes.
 std::vector<std::string_view> flags_of_runs();

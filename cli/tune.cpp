@@ -152,10 +152,20 @@ Experiment trials_of(const TuneFlags& flags) {
       job.variant += fmt::format("{}{} {}", job.variant.empty() ? "" : ", ", dimension.flag,
                                  job.flags[dimension.flag]);
     }
-    settle(job);  // of all before the first is run: some may not go together
+    // Of all before the first is run: some may not go together.
+    settle(job, /*own=*/{});
     if (seen.insert(job.key()).second) trials.jobs.push_back(std::move(job));
   }
+  if (const std::int64_t same = count - std::ssize(trials.jobs); same > 0) {
+    fmt::print(stderr, "note: {} of {} combinations mean the same as another and are left out\n",
+               same, count);
+  }
   return trials;
+}
+
+/// The protocol whose AP trials are compared by.
+std::string judged_on(const Job& job) {
+  return ordered_json::parse(job.options).at("train").at("select-on");
 }
 
 /// A search under way: its trials and what the store knows of them.
@@ -211,7 +221,7 @@ class Study {
       const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
       list.push_back({{"trial", trials_[i].number},
                       {"validation_ap", trials_[i].score},
-                      {"test_ap", find_score(*run, "test", "trans", "ap")},
+                      {"test_ap", find_score(*run, "test", judged_on(jobs_[i]), "ap")},
                       {"folder", run->folder},
                       {"flags", jobs_[i].flags}});
     }
@@ -294,6 +304,7 @@ void print_best(const ordered_json& best, const TuneFlags& flags, const std::str
 
 int run_tune(TuneFlags& flags) {
   check_ranges(flags.options);
+  runner_options(flags.grid);  // wrong ones are refused before a network is fetched
   const Experiment trials = trials_of(flags);
   const NamedNetwork network =
       find_named_network(flags.network, flags.grid.data_folder, /*fetch=*/true);

@@ -33,6 +33,13 @@ struct Field {
   std::span<const std::string_view> choices = {};  // of a text
 };
 
+/// "at least 1", "between 0 and 1"; empty where any number will do.
+inline std::string range_of(const Field& field) {
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  if (field.max < kAny) return fmt::format("between {} and {}", field.min, field.max);
+  return field.min > -kAny ? fmt::format("at least {}", field.min) : "";
+}
+
 /// Throws UsageError naming the first value outside its range or choices.
 template <class Options>
 void check_ranges(Options& options) {
@@ -48,9 +55,7 @@ void check_ranges(Options& options) {
       if (number >= field.min && number <= field.max) return;
       throw UsageError(fmt::format("--{} {} is out of range: {} must be {}", field.name, value,
                                    field.symbol.empty() ? field.name : field.symbol,
-                                   field.max == std::numeric_limits<double>::infinity()
-                                       ? fmt::format("at least {}", field.min)
-                                       : fmt::format("between {} and {}", field.min, field.max)));
+                                   range_of(field)));
     }
   });
 }

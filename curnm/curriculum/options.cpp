@@ -14,7 +14,9 @@ CurnmOptions resolved(CurnmOptions options, std::int64_t epochs) {
   }
   if (options.ablate == "pi") options.pi_strategy = "constant";
   if (options.pi == 0) options.pi = options.pi_strategy == "constant" ? 0.5 : 1;
-  if (options.pi < options.pi_min) {
+  if (options.pi_strategy == "constant") {
+    options.pi_min = std::min(options.pi_min, options.pi);
+  } else if (options.pi < options.pi_min) {
     throw UsageError(fmt::format("--pi {} is below --pi-min {}", options.pi, options.pi_min));
   }
   if (options.alpha_epochs == 0) options.alpha_epochs = epochs;

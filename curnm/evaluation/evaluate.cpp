@@ -53,6 +53,18 @@ std::vector<ProtocolScores> score_protocols(Scorer& scorer, const EvaluationSet&
   return scores;
 }
 
+std::vector<float> score_in_blocks(Scorer& scorer, const Pairs& pairs, Timestamp now) {
+  constexpr std::size_t kBlock = 4096;
+  std::vector<float> scores;
+  for (std::size_t first = 0; first < pairs.src.size(); first += kBlock) {
+    const std::size_t size = std::min(kBlock, pairs.src.size() - first);
+    append(scores, scorer.score({pairs.src.subspan(first, size), pairs.dst.subspan(first, size),
+                                 pairs.time.subspan(first, size)},
+                                now));
+  }
+  return scores;
+}
+
 double mean_reciprocal_rank(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
                             std::int64_t negatives) {
   DrawScratch scratch;
@@ -74,7 +86,8 @@ double mean_reciprocal_rank(Scorer& scorer, const EvaluationSet& set, const Link
              time.resize(dst.size(), batch.time[i]);
            }
            starts.push_back(dst.size());
-           const std::vector<float> all = scorer.score({src, dst, time}, batch.time.front());
+           const std::vector<float> all =
+               score_in_blocks(scorer, {src, dst, time}, batch.time.front());
            for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
              const auto row = std::span(all).subspan(starts[i], starts[i + 1] - starts[i]);
              sum += reciprocal_rank(row.front(), row.subspan(1));

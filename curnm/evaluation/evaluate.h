@@ -24,6 +24,10 @@ std::vector<ProtocolScores> score_protocols(Scorer& scorer, const EvaluationSet&
                                             std::span<const Protocol> asked,
                                             std::int64_t batch_size);
 
+/// As `scorer.score`, in parts that fit in memory whatever the number of pairs. REQUIRES: a score
+/// does not depend on what else is asked.
+std::vector<float> score_in_blocks(Scorer& scorer, const Pairs& pairs, Timestamp now);
+
 /// The mean reciprocal rank of each positive among `negatives` random destinations that are not
 /// partners of its source at its time.
 double mean_reciprocal_rank(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,

@@ -1,5 +1,6 @@
 #include "curnm/experiments/estimate.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace curnm {
@@ -40,6 +41,15 @@ double estimated_seconds(const Job& job, std::int64_t events, std::int64_t epoch
   }
   const double rate = random_rate(job.model) * (job.miner == "curnm" ? kCurnmToRandom : 1);
   return rate / 1000 * all_events * all_epochs;
+}
+
+double side_by_side(std::span<const double> seconds, std::int64_t workers) {
+  double sum = 0, longest = 0;
+  for (double of_run : seconds) {
+    sum += of_run;
+    longest = std::max(longest, of_run);
+  }
+  return std::max(longest, sum / static_cast<double>(workers));
 }
 
 }  // namespace curnm

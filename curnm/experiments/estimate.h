@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "curnm/experiments/job.h"
 #include "curnm/experiments/result_set.h"
@@ -12,5 +13,8 @@ namespace curnm {
 /// measured on an ordinary machine.
 double estimated_seconds(const Job& job, std::int64_t events, std::int64_t epochs,
                          const ResultSet& known);
+
+/// How long runs of so many seconds take, `workers` at a time.
+double side_by_side(std::span<const double> seconds, std::int64_t workers);
 
 }  // namespace curnm

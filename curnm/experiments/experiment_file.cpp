@@ -12,12 +12,10 @@
 namespace curnm {
 namespace {
 
-using Flags = std::map<std::string, std::string>;
-
 /// An entry of a list with the options that it brings.
 struct Choice {
   std::string name;
-  Flags flags = {};
+  RunFlags flags = {};
   YAML::Mark mark = YAML::Mark::null_mark();
 };
 
@@ -126,8 +124,8 @@ class Reader {
     return node.Scalar();
   }
 
-  Flags options(const YAML::Node& given) const {
-    Flags flags;
+  RunFlags options(const YAML::Node& given) const {
+    RunFlags flags;
     if (!given || given.IsNull()) return flags;
     const YAML::Node map = merged(given);
     if (!map.IsMap()) wrong(given, "options are a map: {epochs: 60}");
@@ -205,7 +203,7 @@ class Reader {
       if (!part(key)) wrong(grid, fmt::format("'{}' is missing", key));
       return part(key);
     };
-    const Flags shared = options(part("options"));
+    const RunFlags shared = options(part("options"));
     const auto networks = choices(required("networks"), "networks");
     const auto models = named_choices(required("models"), "models", "model", vocabulary_.models);
     const auto miners = named_choices(required("miners"), "miners", "miner", vocabulary_.miners);
@@ -216,13 +214,14 @@ class Reader {
         for (const Choice& model : models) {
           for (const Choice& miner : miners) {
             for (const Choice& variant : all_variants) {
-              Flags flags = variant.flags;  // insert() keeps what is there: the nearest wins
-              for (const Flags* further : {&miner.flags, &model.flags, &network.flags, &shared}) {
+              RunFlags flags = variant.flags;  // insert() keeps what is there: the nearest wins
+              for (const RunFlags* further :
+                   {&miner.flags, &model.flags, &network.flags, &shared}) {
                 flags.insert(further->begin(), further->end());
               }
               Job job{network.name, model.name, miner.name, seed, std::move(flags), variant.name};
               try {
-                vocabulary_.settle(job);
+                vocabulary_.settle(job, variant.flags);
               } catch (const Error& error) {
                 wrong(grid, error.what());
               }

@@ -34,9 +34,10 @@ struct Vocabulary {
   std::vector<std::string_view> models;
   std::vector<std::string_view> miners;
   std::vector<std::string_view> flags;  // of `curnm train`, without dashes
-  /// Fills Job::options, and leaves out flags that are shared by all runs of a grid and have no
-  /// effect on this one. Throws Error for flags that do not go together.
-  std::function<void(Job&)> settle;
+  /// Fills Job::options, and leaves out flags that the job shares with others and that have no
+  /// effect on it. Throws Error for flags that do not go together, and for one without effect among
+  /// its own.
+  std::function<void(Job&, const RunFlags& own)> settle;
 };
 
 struct Experiment {

@@ -6,14 +6,16 @@
 
 namespace curnm {
 
+/// Flags of `curnm train` without their dashes: {"epochs", "60"}.
+using RunFlags = std::map<std::string, std::string>;
+
 /// One training: what `curnm train` is asked for.
 struct Job {
   std::string network;
   std::string model;
   std::string miner;
   std::int64_t seed = 0;
-  /// Further flags of `curnm train` without their dashes: {"epochs", "60"}.
-  std::map<std::string, std::string> flags = {};
+  RunFlags flags = {};  // further ones
   /// The name that its experiment gives to these flags; "" where the grid has no variants.
   std::string variant = {};
   /// What the flags mean: every option of the run with defaults filled in, as JSON.

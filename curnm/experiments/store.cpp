@@ -338,7 +338,8 @@ bool ResultStore::claim(std::int64_t run) {
 }
 
 void ResultStore::retry(std::int64_t run) {
-  Statement(*database_, "UPDATE runs SET state = 'waiting' WHERE id = ? AND state = 'failed'")(run)
+  Statement(*database_,
+            "UPDATE runs SET state = 'waiting', reason = '' WHERE id = ? AND state = 'failed'")(run)
       .run();
 }
 

@@ -462,10 +462,11 @@ std::vector<std::string> notes_of(const ExperimentRuns& experiment) {
         machines.size()));
   }
   if (const std::size_t count = experiment.superseded.size(); count > 0) {
-    notes.push_back(fmt::format(
-        "{} of the runs {} left out, because a later one has the same variant, network, model, "
-        "miner and seed.",
-        count, count == 1 ? "is" : "are"));
+    notes.push_back(
+        fmt::format("{} of the runs {} left out, because a finished or later one has the same "
+                    "variant, network, "
+                    "model, miner and seed.",
+                    count, count == 1 ? "is" : "are"));
   }
   return notes;
 }

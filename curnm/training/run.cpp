@@ -37,6 +37,7 @@ ordered_json test_scorer(const LinkTask& task, const TestRequest& request,
 /// What `read` makes of the record of a run.
 template <class Read>
 auto read_options(const fs::path& folder, const Read& read) {
+  if (!fs::exists(folder)) fail("{} does not exist", folder.string());
   const fs::path file = folder / "options.json";
   if (!fs::exists(file)) fail("{} is not a run: it has no options.json", folder.string());
   try {

@@ -300,9 +300,8 @@ void Trainer::restore_best() {
   before_part_.clear();
 }
 
-void Trainer::start_at(Timestamp t) {
+void Trainer::start_over() {
   restore_best();
-  if (t > task_.train().log.time.back()) return;
   model_->forget();
   seen_ = 0;
 }

@@ -145,8 +145,9 @@ class Trainer {
 
   /// The best weights, and the state that belongs to them at the end of training.
   void restore_best();
-  /// The best weights, and the latest state that knows nothing at or after t.
-  void start_at(Timestamp t);
+  /// The best weights, and a state that knows nothing yet. The one at the end of training would not
+  /// do for who asks: it has not seen the events of hidden nodes.
+  void start_over();
   /// Shows the model what happened before event `end` of the log, from where it stands.
   /// REQUIRES: `end` does not decrease since the last restore.
   void advance_to(EventId end);

@@ -251,6 +251,16 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train net --miner curnm --ablate disentangle --lambda 1 --out r", 2, "has no effect");
   expect("train net --miner curnm --pi-strategy linear --plateau raise --out r", 2,
          "--plateau has no effect on --pi-strategy linear");
+  expect("train net --miner curnm --pi-strategy linear --curriculum-metric training --out r", 2,
+         "--curriculum-metric has no effect on --pi-strategy linear");
+  expect("train net --miner curnm --ablate pi --curriculum-metric training --out r", 2,
+         "--curriculum-metric has no effect on --ablate pi");
+  expect("train net --miner curnm --alpha-max 0 --alpha-schedule decreasing --out r", 2,
+         "--alpha-schedule has no effect on --alpha-max 0");
+  expect("train net --miner curnm --alpha-schedule constant --alpha-epochs 7 --out r", 2,
+         "--alpha-epochs has no effect on --alpha-schedule constant");
+  expect("train net --miner curnm --beta-schedule constant --beta-epochs 7 --out r", 2,
+         "--beta-epochs has no effect on --beta-schedule constant");
   expect("train net --seed -1 --out r", 2, "--seed");
   expect("train net --seed 18446744073709551615 --out r", 2, "--seed");
   expect("train uci --out r", 1, "`curnm fetch uci`");
@@ -262,8 +272,9 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("bench epoch --data net --miners curnm --pools 4,5", 2, "M must be even");
   expect("bench epoch --data net --model jodie --heads 4", 2, "--heads has no effect on jodie");
   expect("train --out r", 2, "either DATA or --resume");
-  expect("train --resume nowhere", 1, "is not a run");
-  expect("eval nowhere", 1, "is not a run");
+  expect("train --resume nowhere", 1, "nowhere does not exist");
+  expect("train --resume net", 1, "is not a run");
+  expect("eval nowhere", 1, "nowhere does not exist");
   expect("eval net", 2, "--model tests a rule");
   expect("trian --help", 2, "did you mean 'train'?");
   expect("eval net --model recency-scr", 2, "did you mean 'recency-src'?");

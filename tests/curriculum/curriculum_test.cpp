@@ -288,8 +288,19 @@ TEST(CurnmOptionsTest, ImpossibleTogetherIsAUsageError) {
   EXPECT_TRUE(refused([](auto& o) { o.delta_min = 0.5, o.delta_max = 0.4; },
                       {"--delta-min 0.5", "--delta-max 0.4"}));
   EXPECT_TRUE(refused([](auto& o) { o.pi = 0.05; }, {"--pi 0.05", "--pi-min 0.1"}));
-  EXPECT_TRUE(refused([](auto& o) { o.pi_strategy = "constant", o.pi_min = 0.6; },
+  EXPECT_TRUE(refused([](auto& o) { o.pi_strategy = "linear", o.pi = 0.5, o.pi_min = 0.6; },
                       {"--pi 0.5", "--pi-min 0.6"}));
+}
+
+TEST(CurnmOptionsTest, AConstantPiHasNoLowerBound) {
+  for (CurnmOptions options : {CurnmOptions{.pi_strategy = "constant", .pi = 0.05},
+                               CurnmOptions{.pi = 0.05, .ablate = "pi"}}) {
+    Curriculum curriculum(resolved(options, /*epochs=*/10));
+    for (const double metric : {0.5, 0.6, 0.4, 0.7}) {
+      EXPECT_EQ(curriculum.difficulty().pi, 0.05);
+      curriculum.record(metric);
+    }
+  }
 }
 
 TEST(CurnmOptionsTest, OutOfRangeNamesTheSymbolAndTheRange) {

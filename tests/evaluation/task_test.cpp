@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <set>
 
 #include "curnm/data/synthetic.h"
@@ -113,6 +114,28 @@ TEST(MeanReciprocalRankTest, AConstantScorerIsInTheMiddle) {
   const LinkTask task(network());
   Constant scorer;
   EXPECT_NEAR(mean_reciprocal_rank(scorer, task.test(), task, 10), 1 / 6.0, 1e-12);
+}
+
+TEST(ScoreInBlocksTest, AsksInPartsAndKeepsTheOrder) {
+  class Destination final : public Scorer {
+   public:
+    std::vector<float> score(const Pairs& pairs, Timestamp now) override {
+      EXPECT_EQ(now, 7);
+      EXPECT_EQ(pairs.time.size(), pairs.dst.size());
+      most = std::max(most, pairs.size());
+      return {pairs.dst.begin(), pairs.dst.end()};
+    }
+    std::int64_t most = 0;
+  };
+  for (const std::size_t count : {0, 1, 4096, 4097, 10000}) {
+    std::vector<NodeId> nodes(count);
+    std::iota(nodes.begin(), nodes.end(), 0);
+    const std::vector<Timestamp> times(count, 8);
+    Destination scorer;
+    EXPECT_EQ(score_in_blocks(scorer, {nodes, nodes, times}, 7),
+              std::vector<float>(nodes.begin(), nodes.end()));
+    EXPECT_LE(scorer.most, 4096);
+  }
 }
 
 // Also where times are in microseconds, and old ages are as long as months of them.

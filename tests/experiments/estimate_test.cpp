@@ -42,5 +42,13 @@ TEST(Estimate, IgnoresOtherMinersAndUnfinishedRuns) {
             estimated_seconds(kJob, 4000, 10, {}));
 }
 
+TEST(Estimate, ARunIsNotSharedByWorkers) {
+  EXPECT_DOUBLE_EQ(side_by_side(std::vector<double>{}, 2), 0);
+  EXPECT_DOUBLE_EQ(side_by_side(std::vector<double>{100}, 8), 100);
+  EXPECT_DOUBLE_EQ(side_by_side(std::vector<double>{100, 20, 20}, 2), 100);
+  EXPECT_DOUBLE_EQ(side_by_side(std::vector<double>{30, 20, 10}, 2), 30);
+  EXPECT_DOUBLE_EQ(side_by_side(std::vector<double>{10, 10, 10, 10}, 2), 20);
+}
+
 }  // namespace
 }  // namespace curnm

@@ -15,8 +15,9 @@ using testing::error_of;
 
 const Vocabulary kWords = {.models = {"tgn", "jodie"},
                            .miners = {"random", "curnm"},
-                           .flags = {"epochs", "batch", "ablate", "pool"},
-                           .settle = [](Job& job) {
+                           .flags = {"epochs", "batch", "ablate", "pool", "tau"},
+                           .settle = [](Job& job, const RunFlags& own) {
+                             if (own.contains("tau")) fail("tau is for all");
                              auto flags = job.flags;
                              if (flags.contains("epochs") && flags["epochs"] == "many") {
                                fail("epochs: many");
@@ -135,6 +136,10 @@ TEST(ExperimentFile, SaysWhereItIsWrong) {
             "grid.yml:5:26: there are two variants 'a'");
   EXPECT_EQ(parse_error(std::string(kSmall) + "options: {epochs: many}\n"),
             "grid.yml:1:1: epochs: many");
+  // What a variant says for itself is told from what it shares.
+  EXPECT_EQ(parse_error(std::string(kSmall) + "options: {tau: 1}\nvariants: {a: {}}\n"), "");
+  EXPECT_EQ(parse_error(std::string(kSmall) + "variants: {a: {tau: 1}}\n"),
+            "grid.yml:1:1: tau is for all");
   EXPECT_EQ(parse_error(std::string(kSmall) + "options: &a {<<: *a}\n"),
             "grid.yml:5:10: << leads back to itself");
   EXPECT_EQ(parse_error(std::string(kSmall) + "grids: []\n"),

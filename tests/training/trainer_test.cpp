@@ -9,6 +9,7 @@
 
 #include "curnm/data/synthetic.h"
 #include "curnm/evaluation/baselines.h"
+#include "curnm/nn/tensors.h"
 #include "curnm/training/run.h"
 #include "support/errors.h"
 #include "support/scoped_threads.h"
@@ -46,6 +47,31 @@ class StopAfter final : public TrainObserver {
  private:
   std::int64_t left_;
 };
+
+// Hidden nodes are hidden from training, not from who asks afterwards.
+TEST(TrainerTest, WhoAsksLaterKnowsTheEventsOfHiddenNodes) {
+  const LinkTask task(small_network());
+  const EventLog& log = task.log();
+  const EventId end = task.split().first_validation;
+  std::vector<EventId> last(static_cast<std::size_t>(log.num_nodes), kNoEvent);
+  for (EventId e = 0; e < end; ++e) {
+    for (NodeId node : {log.src[static_cast<std::size_t>(e)], log.dst[static_cast<std::size_t>(e)]})
+      last[static_cast<std::size_t>(node)] = e;
+  }
+  Trainer trainer(task, quick("jodie", /*epochs=*/1), kSmall);
+  TrainObserver nobody;
+  trainer.run(nobody);
+  const auto pending_mail = [&] {
+    std::vector<EventId> events(last.size());
+    copy_to(trainer.model().state()[2], std::span(events));
+    return events;
+  };
+  trainer.restore_best();
+  EXPECT_NE(pending_mail(), last) << "no node is hidden in this network: the test shows nothing";
+  trainer.start_over();
+  trainer.advance_to(end);
+  EXPECT_EQ(pending_mail(), last);
+}
 
 class EveryModel : public ::testing::TestWithParam<std::string_view> {};
 
