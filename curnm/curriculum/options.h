@@ -41,7 +41,7 @@ struct CurnmOptions {
   std::string beta_schedule = "increasing";
   std::int64_t time2vec_width = 32;
   // What is learned from it
-  double delta_min = 0.3;
+  double delta_min = 0.7;
   double delta_max = 1;
   std::string delta_schedule = "decreasing";
   double lambda = 0.3;

@@ -48,11 +48,11 @@ std::span<const CurnmPreset> curnm_presets() {
       {"paper", "the paper's method in the readings that measured best (docs/decisions.md)", {}},
       {"published",
        "as printed: without progress pi rises, and random negatives keep their source",
-       {.corruption = {.corrupt = "destination"}, .curnm = {.plateau = "raise"}}},
+       {.corruption = {.corrupt = "destination"}, .curnm = {.plateau = "raise", .delta_min = 0.3}}},
       {"ranking",
        "for ranking destinations of a given source, with --select-on source_historical",
        {.corruption = {.corrupt = "destination"},
-        .curnm = {.select = "row", .contrast_gradient = "gates"}}},
+        .curnm = {.select = "row", .delta_min = 0.3, .contrast_gradient = "gates"}}},
   }};
   return presets;
 }

@@ -217,6 +217,7 @@ TEST(CurriculumTest, BetaGrowsOverATenthOfTheEpochsUnlessToldOtherwise) {
 TEST(CurriculumTest, AblationsActOnTheirPartAlone) {
   constexpr std::int64_t kEpoch = 40;  // pi is at its least, everything acts
   CurnmOptions options;
+  options.delta_min = 0.3;
   const Difficulty whole = at_epoch(options, kEpoch, 100);
   ASSERT_EQ(whole.pi, 0.1);
   ASSERT_EQ(whole.delta, 0.3);
