@@ -464,8 +464,7 @@ std::vector<std::string> notes_of(const ExperimentRuns& experiment) {
   if (const std::size_t count = experiment.superseded.size(); count > 0) {
     notes.push_back(
         fmt::format("{} of the runs {} left out, because a finished or later one has the same "
-                    "variant, network, "
-                    "model, miner and seed.",
+                    "variant, network, model, miner and seed.",
                     count, count == 1 ? "is" : "are"));
   }
   return notes;
