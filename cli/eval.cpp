@@ -21,6 +21,7 @@ using nlohmann::ordered_json;
 
 struct EvalFlags {
   std::string target;
+  std::string data;
   std::string model;
   std::string protocol;
   std::string dump;
@@ -100,11 +101,12 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
   } else if (flags.task.split == "roll") {
     refuse_flags(command, kOfTimeSplits, "--split roll");
   }
-  Dataset dataset = open_dataset(spec.data);
+  if (!is_run) refuse_flags(command, {"--data"}, "a rule: it is for runs");
+  Dataset dataset = is_run ? open_run_data(spec, flags.data) : open_dataset(spec.data);
   const LinkTask task(std::move(dataset), merged(spec.task, flags.task, command));
-  if (const std::int64_t all = std::ssize(task.train_destinations()); flags.mrr > all) {
-    fmt::print(stderr, "note: --mrr {} ranks among all {} destinations: there are no more\n",
-               flags.mrr, grouped(all));
+  if (const std::int64_t all = std::ssize(task.destinations()); flags.mrr > all) {
+    say("note: --mrr {} ranks among all {} destinations: there are no more\n", flags.mrr,
+        grouped(all));
   }
   if (!flags.dump.empty()) {
     const auto dump = std::make_shared<ScoreDump>(flags.dump, task.dataset().ids);
@@ -119,6 +121,9 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
     result = test_baseline(task, flags.model, request);
   }
   result["best_baseline"] = best_baselines(task, task.test(), request.protocols);
+  result["best_baseline_new"] = task.new_test() == nullptr
+                                    ? ordered_json()
+                                    : best_baselines(task, *task.new_test(), request.protocols);
   if (flags.json) {
     fmt::print("{}\n", result.dump(2));
   } else {
@@ -133,6 +138,7 @@ void add_eval(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("eval", "Test a trained run, or a rule without learning, again");
   command->add_option("target", flags->target, "folder of a run, or DATA with --model")->required();
+  command->add_option("--data", flags->data, "where the network of the run is now");
   std::string names;
   for (const BaselineEntry& entry : baselines()) names += fmt::format("{} ", entry.name);
   command->add_option("--model", flags->model, "a rule without learning: " + names);

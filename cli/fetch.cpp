@@ -27,16 +27,15 @@ class DownloadBar {
     constexpr double kMega = 1e6;
     const double rate = static_cast<double>(received) / kMega / std::max(watch_.seconds(), 1e-3);
     if (total <= 0) {
-      fmt::print(stderr, "\r{:.1f} MB, {:.1f} MB/s ", static_cast<double>(received) / kMega, rate);
+      say("\r{:.1f} MB, {:.1f} MB/s ", static_cast<double>(received) / kMega, rate);
       return;
     }
     constexpr std::size_t kWidth = 30;
     const double share = static_cast<double>(received) / static_cast<double>(total);
     const auto full = static_cast<std::size_t>(share * kWidth);
-    fmt::print(stderr, "\r[{}{}] {:3.0f} % of {:.1f} MB, {:.1f} MB/s ", std::string(full, '#'),
-               std::string(kWidth - full, '.'), 100 * share, static_cast<double>(total) / kMega,
-               rate);
-    if (received == total) fmt::print(stderr, "\n");
+    say("\r[{}{}] {:3.0f} % of {:.1f} MB, {:.1f} MB/s ", std::string(full, '#'),
+        std::string(kWidth - full, '.'), 100 * share, static_cast<double>(total) / kMega, rate);
+    if (received == total) say("\n");
   }
 
  private:

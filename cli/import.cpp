@@ -23,10 +23,9 @@ void run_import(const ImportFlags& flags) {
   print_notes(dataset);
   save_dataset(dataset, flags.out, flags.force);
   print_saved(dataset, flags.out);
-  fmt::print(stderr, "read as {} and written in {:.2f} s ({} rows/s)\n", dataset.format,
-             watch.seconds(),
-             grouped(static_cast<std::int64_t>(static_cast<double>(dataset.events.size()) /
-                                               watch.seconds())));
+  say("read as {} and written in {:.2f} s ({} rows/s)\n", dataset.format, watch.seconds(),
+      grouped(
+          static_cast<std::int64_t>(static_cast<double>(dataset.events.size()) / watch.seconds())));
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include "cli/commands.h"
+#include "cli/print.h"
 #include "cli/process.h"
 #include "curnm/base/error.h"
 #include "curnm/base/names.h"
@@ -13,6 +16,7 @@ namespace {
 
 constexpr int kFailure = 1;
 constexpr int kUsage = 2;
+constexpr int kClosedPipe = 128 + SIGPIPE;  // as of a program that dies of the signal
 
 /// The subcommand that was being read when parsing ended: the innermost one.
 const CLI::App& innermost(const CLI::App& app) {
@@ -89,19 +93,27 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   curnm::cli::sleep_while_waiting(argv);
   curnm::cli::keep_freed_memory();
-  // A closed pipe (`curnm stats ... | head`) or a file size limit is an error of a write, with a
-  // message, not a reason to die on the spot.
+  // A closed pipe or a file size limit is an error of a write, not a reason to die on the spot: a
+  // training saves what it has.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int code = curnm::cli::run(argc, argv);
-    if (std::fflush(stdout) != 0) throw curnm::Error("cannot write to the standard output");
+    if (std::fflush(stdout) != 0) {
+      throw std::system_error(errno, std::generic_category(),
+                              "cannot write to the standard output");
+    }
     return code;
   } catch (const curnm::UsageError& error) {
-    fmt::print(stderr, "curnm: {}\n", error.what());
+    curnm::cli::say("curnm: {}\n", error.what());
     return curnm::cli::kUsage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "curnm: {}\n", error.what());
+    // `curnm results ... | head` has read enough: nothing to complain about.
+    const auto* failed = dynamic_cast<const std::system_error*>(&error);
+    if (failed != nullptr && failed->code() == std::errc::broken_pipe) {
+      return curnm::cli::kClosedPipe;
+    }
+    curnm::cli::say("curnm: {}\n", error.what());
     return curnm::cli::kFailure;
   }
 }

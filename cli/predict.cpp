@@ -8,7 +8,6 @@
 #include "curnm/base/csv.h"
 #include "curnm/base/names.h"
 #include "curnm/data/event_table.h"
-#include "curnm/data/open.h"
 #include "curnm/data/reader.h"
 #include "curnm/evaluation/evaluate.h"
 #include "curnm/training/run.h"
@@ -20,6 +19,7 @@ namespace fs = std::filesystem;
 
 struct PredictFlags {
   std::string run;
+  std::string data;
   std::string src;
   double time = 0;
   std::int64_t topk = 10;
@@ -56,6 +56,14 @@ struct Question {
   Timestamp time;
   float score = 0;
 };
+
+/// Whether nodes meet themselves: where none does, nobody asks about it.
+bool has_loops(const EventLog& log) {
+  for (EventId e = 0; e < log.size(); ++e) {
+    if (log.src[e] == log.dst[e]) return true;
+  }
+  return false;
+}
 
 /// Scores questions in time order, each from everything that happened strictly before it.
 void answer(Trainer& trainer, std::vector<Question>& questions) {
@@ -132,16 +140,19 @@ void print_answers(const std::vector<Question>& answers, const IdMap& ids, bool 
 void run_predict(const PredictFlags& flags) {
   set_threads(flags.threads);
   const RunSpec spec = read_run(flags.run);
-  const LinkTask task(open_dataset(spec.data), spec.task);
+  Dataset dataset = open_run_data(spec, flags.data, /*grown=*/true);
+  const Extent known = spec.extent.events > 0 ? spec.extent : dataset.extent();
+  const LinkTask task(std::move(dataset), spec.task, known);
   Trainer trainer(task, spec.train, spec.model, spec.miner);
-  trainer.resume(read_checkpoint(flags.run));
+  trainer.take_best(read_checkpoint(flags.run));
   const Names names(task);
 
   std::vector<Question> questions;
   if (flags.pairs.empty()) {
     const NodeId src = names.find(flags.src);
+    const bool loops = has_loops(task.log());
     for (NodeId dst : task.destinations_before(flags.time)) {
-      questions.push_back({src, dst, flags.time});
+      if (dst != src || loops) questions.push_back({src, dst, flags.time});
     }
     if (questions.empty()) fail("nothing has happened before time {}", flags.time);
   } else {
@@ -162,6 +173,8 @@ void add_predict(CLI::App& app) {
   auto flags = std::make_shared<PredictFlags>();
   CLI::App* command = app.add_subcommand("predict", "Score links with a trained run");
   command->add_option("run", flags->run, "folder of a run")->required();
+  command->add_option("--data", flags->data,
+                      "the run's network, where it is now; later events may have been added");
   command->add_option("--src", flags->src, "source, by its name in the data");
   command->add_option("--time", flags->time, "time of the question");
   command->add_option("--topk", flags->topk, "the likeliest destinations")

@@ -45,7 +45,7 @@ std::string duration(double seconds) {
 }
 
 void print_notes(const Dataset& dataset) {
-  for (const std::string& note : dataset.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : dataset.notes) say("note: {}\n", note);
 }
 
 void print_saved(const Dataset& dataset, const std::string& folder) {

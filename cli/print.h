@@ -4,12 +4,21 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <span>
 #include <string>
 
 #include "curnm/data/dataset.h"
 
 namespace curnm::cli {
+
+/// Progress, notes and complaints, to stderr. Where they cannot be written (a full disk, a terminal
+/// that is gone) the work goes on without them.
+template <class... Values>
+void say(fmt::format_string<Values...> text, Values&&... values) {
+  const std::string said = fmt::format(text, std::forward<Values>(values)...);
+  [[maybe_unused]] const std::size_t written = std::fwrite(said.data(), 1, said.size(), stderr);
+}
 
 /// 1234567 as 1,234,567.
 std::string grouped(std::int64_t number);

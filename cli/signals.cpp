@@ -36,6 +36,9 @@ void watch_signals() {
   action.sa_handler = remember_signal;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  struct sigaction of_hangup {};
+  ::sigaction(SIGHUP, nullptr, &of_hangup);
+  if (of_hangup.sa_handler != SIG_IGN) ::sigaction(SIGHUP, &action, nullptr);
 }
 
 int received_signal() { return received; }

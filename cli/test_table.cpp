@@ -23,7 +23,9 @@ void print_results(const nlohmann::ordered_json& result) {
     fmt::print("\n");
   }
   if (result["test"].contains("mrr")) {
-    fmt::print("{:<20}{:>10.4f}\n", "MRR", result["test"]["mrr"].get<double>());
+    const auto& fresh = result["test_new"];
+    fmt::print("{:<20}{:>10.4f}{:>10}{:>12}\n", "MRR", result["test"]["mrr"].get<double>(), "",
+               fresh.is_null() ? "-" : fmt::format("{:.4f}", fresh["mrr"].get<double>()));
   }
 }
 

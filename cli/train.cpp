@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <numbers>
@@ -30,6 +31,7 @@ struct TrainFlags {
   RunSpec spec;
   std::string out;
   std::string resume;
+  std::string moved_data;  // of a run that is resumed
   std::int64_t threads = 0;
   std::int64_t until_epoch = 0;  // 0: to the end
   double checkpoint_seconds = 30;
@@ -61,23 +63,22 @@ class RunObserver final : public TrainObserver {
     const double rate = static_cast<double>(done - 1) / std::max(epoch_watch_.seconds(), 1e-3);
     constexpr std::int64_t kWidth = 24;
     const auto full = static_cast<std::size_t>(kWidth * done / of);
-    fmt::print(stderr, "\repoch {:>3} [{}{}] {:.0f} batches/s, {:.0f} s left   ", epoch,
-               std::string(full, '#'), std::string(kWidth - full, '.'), rate,
-               static_cast<double>(of - done) / rate);
+    say("\repoch {:>3} [{}{}] {:.0f} batches/s, {:.0f} s left   ", epoch, std::string(full, '#'),
+        std::string(kWidth - full, '.'), rate, static_cast<double>(of - done) / rate);
   }
 
   void on_epoch(const EpochRecord& record) override {
     std::string losses;
     for (const auto& [name, value] : record.losses)
       losses += fmt::format(" {} {:.4f}", name, value);
-    fmt::print(stderr, "{}epoch {:>3}  validation AP {:.4f}{} {}  {:.1f} s{}\n",
-               on_terminal_ ? "\r" : "", record.epoch, record.validation_ap,
-               record.best ? "*" : " ", losses, record.seconds, on_terminal_ ? "\x1b[K" : "");
+    say("{}epoch {:>3}  validation AP {:.4f}{} {}  {:.1f} s{}\n", on_terminal_ ? "\r" : "",
+        record.epoch, record.validation_ap, record.best ? "*" : " ", losses, record.seconds,
+        on_terminal_ ? "\x1b[K" : "");
     write_metrics(folder_, trainer_.records());
     if (since_checkpoint_.seconds() >= checkpoint_seconds_) save();
   }
 
-  void on_note(const std::string& note) override { fmt::print(stderr, "note: {}\n", note); }
+  void on_note(const std::string& note) override { say("note: {}\n", note); }
 
   void save() {
     save_checkpoint(trainer_.checkpoint(), folder_ / "checkpoint");
@@ -96,23 +97,32 @@ class RunObserver final : public TrainObserver {
 };
 
 void print_options(const std::string& part, const ordered_json& options) {
-  fmt::print(stderr, "{:<6}", part);
+  say("{:<6}", part);
   for (const auto& [name, value] : options.items()) {
-    fmt::print(stderr, " {} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
+    say(" {} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
   }
-  fmt::print(stderr, "\n");
+  say("\n");
 }
 
 /// What a reader of the results should know about the data.
 std::vector<std::string> notes_on(const LinkTask& task, const ordered_json& model) {
   std::vector<std::string> notes;
-  constexpr double kSlowestTurn = 2e9 * std::numbers::pi;  // of the fixed encoding, TimeEncoding
+  // Of the fixed encoding, TimeEncoding.
+  constexpr double kQuickestTurn = 2 * std::numbers::pi;
+  constexpr double kSlowestTurn = 1e9 * kQuickestTurn;
   const double span = task.log().time.back() - task.log().time.front();
-  if (model.value("time-encoding", "") == "fixed" && span > kSlowestTurn) {
+  const bool fixed = model.value("time-encoding", "") == "fixed";
+  if (fixed && span > kSlowestTurn) {
     notes.push_back(
         fmt::format("times span {:.2g} units, and the fixed time encoding tells gaps apart up to "
                     "{:.2g}: give them in seconds, or another unit that long",
                     span, kSlowestTurn));
+  }
+  if (fixed && span < 10 * kQuickestTurn) {
+    notes.push_back(fmt::format(
+        "times span {:.3g} units, and the quickest turn of the fixed time encoding takes "
+        "{:.2g}: give them in a shorter unit, or try --time-encoding learned",
+        span, kQuickestTurn));
   }
   for (const ProtocolEntry& entry : protocols()) {
     const std::int64_t rows =
@@ -127,24 +137,21 @@ std::vector<std::string> notes_on(const LinkTask& task, const ordered_json& mode
 }
 
 void print_setup(const RunSpec& spec, const LinkTask& task, const std::string& folder) {
-  fmt::print(stderr, "{} on {}: {} training, {} validation, {} test events ({} with new nodes)\n",
-             spec.train.model, task.dataset().name, grouped(task.train().size()),
-             grouped(task.validation().positives.size()), grouped(task.test().positives.size()),
-             grouped(task.new_test() == nullptr ? 0 : task.new_test()->positives.size()));
+  say("{} on {}: {} training, {} validation, {} test events ({} with new nodes)\n",
+      spec.train.model, task.dataset().name, grouped(task.train().size()),
+      grouped(task.validation().positives.size()), grouped(task.test().positives.size()),
+      grouped(task.new_test() == nullptr ? 0 : task.new_test()->positives.size()));
   const ordered_json parts = options_json(spec);
   for (const auto& [part, options] : parts.items()) print_options(part, options);
-  fmt::print(stderr, "curnm {}, data {}, run folder {}\n", kVersion,
-             task.data_digest().substr(0, 12), folder);
+  say("curnm {}, data {}, run folder {}\n", kVersion, task.data_digest().substr(0, 12), folder);
   for (const std::string& note : notes_on(task, parts["model"])) {
-    fmt::print(stderr, "note: {}\n", note);
+    say("note: {}\n", note);
   }
 }
 
 ordered_json finish(Trainer& trainer, const fs::path& folder) {
   double seconds = 0;
-  for (const EpochRecord& record : trainer.records()) {
-    seconds += record.seconds - record.stages[static_cast<std::size_t>(Stage::kValidate)];
-  }
+  for (const EpochRecord& record : trainer.records()) seconds += record.training_seconds();
   ordered_json result = test_run(trainer);
   const LinkTask& task = trainer.task();
   result["best_baseline"] = best_baselines(task, task.test());
@@ -165,6 +172,7 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
     throw UsageError("give either DATA or --resume RUN");
   }
   if (flags.resume.empty()) {
+    refuse_flags(command, {"--data"}, "a new run: it is for those that are resumed");
     const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
     refuse_unused<ModelOptions>(command, model.name, model.options);
     if (flags.spec.task.split == "roll") refuse_flags(command, kOfTimeSplits, "--split roll");
@@ -198,24 +206,20 @@ int run_train(const TrainFlags& flags) {
   if (!resuming) spec.data = from_anywhere(spec.data);
   set_threads(resuming && flags.threads == 0 ? spec.threads : flags.threads);
   spec.threads = num_threads();
-  Dataset dataset = open_dataset(spec.data);
+  Dataset dataset = resuming ? open_run_data(spec, flags.moved_data) : open_dataset(spec.data);
   print_notes(dataset);
   const LinkTask task(std::move(dataset), spec.task);
   Trainer trainer(task, spec.train, spec.model, spec.miner);
   spec.model = trainer.model_options();
   spec.miner = trainer.miner_options();
-  if (resuming && spec.data_digest != task.data_digest()) {
-    fail("{} has changed since {} was begun (digest {}, now {})", spec.data, folder,
-         spec.data_digest, task.data_digest());
-  }
   spec.data_digest = task.data_digest();
+  spec.extent = task.dataset().extent();
   if (resuming) {
     refuse_older(folder, spec);
     if (spec.version != kVersion) {
-      fmt::print(stderr,
-                 "note: {} was begun by curnm {}, and this is {}: it may not go on to the same "
-                 "bits\n",
-                 folder, spec.version, kVersion);
+      say("note: {} was begun by curnm {}, and this is {}: it may not go on to the same "
+          "bits\n",
+          folder, spec.version, kVersion);
     }
   } else {
     create_run(folder, spec);
@@ -230,7 +234,7 @@ int run_train(const TrainFlags& flags) {
   const TrainOutcome outcome = trainer.run(observer);
   observer.save();
   if (outcome == TrainOutcome::kInterrupted || received_signal() != 0) {
-    fmt::print(stderr, "\nstopped; continue with: curnm train --resume {}\n", folder);
+    say("\nstopped; continue with: curnm train --resume {}\n", folder);
     if (flags.json) {
       const ordered_json state = {{"state", "paused"},
                                   {"run", folder},
@@ -252,10 +256,11 @@ int run_train(const TrainFlags& flags) {
 }
 
 void declare_flags(CLI::App& command, TrainFlags& flags) {
-  command.add_option("data", flags.spec.data,
+  command.add_option("DATA", flags.spec.data,
                      "imported folder, raw network, or synthetic[:preset]");
   command.add_option("--out", flags.out, "folder of the run (default: runs/MODEL-MINER-DATA-SEED)");
   command.add_option("--resume", flags.resume, "folder of a run to continue");
+  command.add_option("--data", flags.moved_data, "where the network of that run is now");
   add_fields(command, flags.spec.train);
   add_fields(command, flags.spec.model);
   add_miner_flags(command, flags.spec.miner);
@@ -308,7 +313,7 @@ RunSpec checked_run(const Job& job) {
     spec.model = resolved(spec.train.model, spec.model, {.snapshot_length = 0});
     spec.miner = resolved(spec.train.miner, spec.miner, spec.train.epochs);
   } catch (const std::exception& error) {
-    fail("{}: {}", job.title(), error.what());
+    throw UsageError(fmt::format("{}: {}", job.title(), error.what()));
   }
   return flags.spec;
 }

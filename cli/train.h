@@ -8,7 +8,7 @@
 
 namespace curnm::cli {
 
-/// What `curnm train` would do for a job. Throws Error for flags that it would refuse.
+/// What `curnm train` would do for a job. Throws UsageError for flags that it would refuse.
 RunSpec checked_run(const Job& job);
 
 /// As Vocabulary::settle. Throws as checked_run does.

@@ -26,6 +26,10 @@ class Column {
   auto begin() const { return values_.begin(); }
   auto end() const { return values_.end(); }
   std::span<const T> span() const { return values_; }
+  /// The first `rows`, in the same memory. REQUIRES: there are so many.
+  Column head(std::int64_t rows) const {
+    return {values_.first(static_cast<std::size_t>(rows)), owner_};
+  }
   const T& front() const { return values_.front(); }
   const T& back() const { return values_.back(); }
 

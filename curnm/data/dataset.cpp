@@ -192,6 +192,16 @@ void check_finite(const Column<float>& values, const fs::path& folder, const cha
 
 std::string Dataset::digest() const { return describe(*this)["digest"]; }
 
+Dataset Dataset::head(const Extent& extent) const {
+  Dataset first = *this;
+  first.events.num_nodes = extent.nodes;
+  for_each_column(first, extent.events, [&](const ColumnSpec& spec, auto& column) {
+    if (!column.empty() && spec.rows != kAnyRows) column = column.head(spec.rows * spec.width);
+  });
+  if (!first.ids.empty()) first.ids.text = ids.text.head(first.ids.offsets.back());
+  return first;
+}
+
 bool is_dataset(const fs::path& folder) {
   std::error_code error;
   return fs::is_regular_file(folder / "meta.json", error);

@@ -12,6 +12,12 @@
 
 namespace curnm {
 
+/// How much there is of a network.
+struct Extent {
+  std::int64_t events = 0;
+  NodeId nodes = 0;
+};
+
 /// A temporal network with everything that belongs to it. Optional columns are empty when absent.
 struct Dataset {
   std::string name;
@@ -28,6 +34,11 @@ struct Dataset {
 
   /// Identifies the content, whatever file it came from.
   std::string digest() const;
+
+  Extent extent() const { return {events.size(), events.num_nodes}; }
+  /// What it was before it grew: its first events and nodes. REQUIRES: they are no more than there
+  /// are. Of nodes that only later events name, the result knows nothing; its events must not.
+  Dataset head(const Extent& extent) const;
 };
 
 /// Writes a folder: meta.json and one raw little-endian file per column. The folder appears

@@ -80,8 +80,8 @@ double mean_reciprocal_rank(Scorer& scorer, const EvaluationSet& set, const Link
              dst.push_back(batch.dst[i]);
              Rng rng(task.options().negative_seed, Stream::kRanking, 0,
                      static_cast<std::uint64_t>(begin) + i);
-             draw_absent(task.pairs(), task.train_destinations(), batch.src[i], batch.time[i],
-                         negatives, rng, scratch, [&](NodeId v) { dst.push_back(v); });
+             draw_absent(task.pairs(), task.destinations(), batch.src[i], batch.time[i], negatives,
+                         rng, scratch, [&](NodeId v) { dst.push_back(v); });
              src.resize(dst.size(), batch.src[i]);
              time.resize(dst.size(), batch.time[i]);
            }

@@ -55,10 +55,13 @@ EventBatch EventSet::batch(std::int64_t begin, std::int64_t end) const {
 }
 
 LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
+    : LinkTask(dataset, options, dataset.extent()) {}
+
+LinkTask::LinkTask(Dataset dataset, const TaskOptions& options, const Extent& extent)
     : dataset_(std::move(dataset)),
-      data_digest_(dataset_.digest()),
+      data_digest_(dataset_.head(extent).digest()),
       options_(options),
-      split_(make_split(dataset_, options_)),
+      split_(make_split(dataset_.head(extent), options_)),
       train_(log(), split_.train),
       train_graph_(log(), std::span<const EventId>(split_.train)),
       graph_(log()),
@@ -66,7 +69,8 @@ LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
       train_partners_(train_.log, Partnership::kMutual),
       pairs_(log()),
       partners_(log(), Partnership::kMutual),
-      train_destinations_(destinations_of(train_.log, train_.size())) {
+      train_destinations_(destinations_of(train_.log, train_.size())),
+      destinations_(destinations_of(log(), extent.events)) {
   const Timestamp test_start = log().time[split_.first_test];
   validation_ = make_set(split_.validation, &pairs_, log().time[split_.first_validation]);
   test_ = make_set(split_.test, &pairs_, test_start);

@@ -84,9 +84,13 @@ class LinkTask {
  public:
   /// Throws UsageError for impossible options, Error when the network is too small to split.
   explicit LinkTask(Dataset dataset, const TaskOptions& options = {});
+  /// The task of a network as it was when it had `extent`: split, training and evaluation sets are
+  /// those of then. What has come since is known to `log`, `graph` and the like alone, for who
+  /// predicts from it.
+  LinkTask(Dataset dataset, const TaskOptions& options, const Extent& extent);
 
   const Dataset& dataset() const { return dataset_; }
-  /// Of the data set: reading all of it is not for every checkpoint.
+  /// Of the data set, in its extent: reading all of it is not for every checkpoint.
   const std::string& data_digest() const { return data_digest_; }
   const EventLog& log() const { return dataset_.events; }
   const Split& split() const { return split_; }
@@ -104,6 +108,9 @@ class LinkTask {
   const History& pairs() const { return pairs_; }
   const History& partners() const { return partners_; }
   const std::vector<NodeId>& train_destinations() const { return train_destinations_; }
+  /// Where negatives of a ranking come from: whatever may be predicted at some time, hidden nodes
+  /// included, as in the protocol `random`.
+  const std::vector<NodeId>& destinations() const { return destinations_; }
   /// What may be predicted at t: hidden and later nodes too, once they have been seen.
   std::vector<NodeId> destinations_before(Timestamp t) const;
   const TaskOptions& options() const { return options_; }
@@ -127,6 +134,7 @@ class LinkTask {
   History pairs_;
   History partners_;
   std::vector<NodeId> train_destinations_;
+  std::vector<NodeId> destinations_;
   std::unique_ptr<EvaluationSet> validation_;
   std::unique_ptr<EvaluationSet> test_;
   std::unique_ptr<EvaluationSet> new_test_;

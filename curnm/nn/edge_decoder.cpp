@@ -62,11 +62,4 @@ LinkFunction EdgeDecoder::function() const {
           out_->bias,      path_};
 }
 
-torch::Tensor EdgeDecoder::forward(const torch::Tensor& source,
-                                   const torch::Tensor& destination) const {
-  const LinkFunction link = function();
-  const torch::Tensor each = torch::arange(source.size(0), source.options().dtype(torch::kInt64));
-  return link.logits(link.source(source), each, link.destination(destination), each);
-}
-
 }  // namespace curnm

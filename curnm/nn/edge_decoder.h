@@ -47,8 +47,6 @@ class EdgeDecoder : public torch::nn::Module {
   explicit EdgeDecoder(std::int64_t width, Path path = Path::kFast);
 
   LinkFunction function() const;
-  /// Embeddings [n,D], [n,D] -> [n]
-  torch::Tensor forward(const torch::Tensor& source, const torch::Tensor& destination) const;
 
  private:
   torch::nn::Linear source_;

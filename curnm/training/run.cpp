@@ -2,6 +2,7 @@
 
 #include "curnm/base/files.h"
 #include "curnm/base/version.h"
+#include "curnm/data/open.h"
 #include "curnm/evaluation/baselines.h"
 
 namespace curnm {
@@ -73,6 +74,8 @@ void create_run(const fs::path& folder, const RunSpec& spec) {
   ordered_json options = {{"version", kVersion},
                           {"data", spec.data},
                           {"data_digest", spec.data_digest},
+                          {"events", spec.extent.events},
+                          {"nodes", spec.extent.nodes},
                           {"threads", spec.threads}};
   options.update(options_json(spec));
   write_file(output.staging() / "options.json", options.dump(2) + "\n");
@@ -84,6 +87,7 @@ RunSpec read_run(const fs::path& folder) {
     RunSpec spec{.version = options.at("version"),
                  .data = options.at("data"),
                  .data_digest = options.at("data_digest"),
+                 .extent = {options.value("events", std::int64_t{0}), options.value("nodes", 0)},
                  .threads = options.value("threads", std::int64_t{0})};
     from_json(options.at("train"), spec.train);
     from_json(options.at("model"), spec.model);
@@ -91,6 +95,25 @@ RunSpec read_run(const fs::path& folder) {
     from_json(options.at("task"), spec.task);
     return spec;
   });
+}
+
+Dataset open_run_data(const RunSpec& spec, const std::string& data, bool grown) {
+  const std::string& path = data.empty() ? spec.data : data;
+  std::error_code unusable;
+  if (data.empty() && !is_synthetic(path) && !fs::exists(path, unusable)) {
+    fail("{} does not exist; --data says where the network of this run is now", path);
+  }
+  Dataset dataset = open_dataset(path);
+  if (dataset.digest() == spec.data_digest) return dataset;
+  const Extent now = dataset.extent();
+  const bool may_have_grown =
+      spec.extent.events > 0 && now.events > spec.extent.events && now.nodes >= spec.extent.nodes;
+  if (grown && may_have_grown && dataset.head(spec.extent).digest() == spec.data_digest) {
+    return dataset;
+  }
+  fail("{} is not the network that this run was trained on: its digest is {}, and not {}{}", path,
+       dataset.digest(), spec.data_digest,
+       grown ? "; new events may only come after the old ones" : "");
 }
 
 Checkpoint read_checkpoint(const fs::path& folder) {

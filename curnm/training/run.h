@@ -16,6 +16,7 @@ struct RunSpec {
   std::string version = {};      // of the program that began it; empty before
   std::string data;              // as `open_dataset` takes it
   std::string data_digest = {};  // of its contents; empty before they were looked at
+  Extent extent = {};            // of the data; of a run of an older program not known: 0 events
   std::int64_t threads = 0;      // which decide the last bits of the plain path; 0: not known
   TrainOptions train;
   ModelOptions model;
@@ -29,13 +30,18 @@ struct RunSpec {
 //   checkpoint     where to go on
 //   result.json    the test, once the training is over
 
-/// The same for a run, with a further part: task.
+/// What decides the course of a run, besides the data: the parts of a training's `options_json`,
+/// and a further one: task.
 nlohmann::ordered_json options_json(const RunSpec& spec);
 
 /// Throws Error when the folder exists.
 void create_run(const std::filesystem::path& folder, const RunSpec& spec);
 /// Throws Error for a folder that is no run, or whose options are damaged.
 RunSpec read_run(const std::filesystem::path& folder);
+/// The network of a run, from where it is now: `data`, or where the run found it if that is empty.
+/// Throws Error for another network than the run's. With `grown`, one that has more events since,
+/// after those that the run knows, is the same one.
+Dataset open_run_data(const RunSpec& spec, const std::string& data, bool grown = false);
 /// Throws Error for a run that was stopped before its first checkpoint.
 Checkpoint read_checkpoint(const std::filesystem::path& folder);
 /// Options of `spec` that the record of the run lacks, because an older program began it.

@@ -290,18 +290,22 @@ TrainOutcome Trainer::run(TrainObserver& observer) {
   return TrainOutcome::kFinished;
 }
 
-void Trainer::restore_best() {
+void Trainer::restore_best_weights() {
   if (best_epoch_ < 0) fail("the run has not finished an epoch yet: there is nothing to evaluate");
   best_.restore("model", *model_);
   best_.restore("decoder", *decoder_);
-  model_->set_state(best_.list("state"));
   model_->look_at(task_.graph());
-  seen_ = task_.split().first_validation;
   before_part_.clear();
 }
 
+void Trainer::restore_best() {
+  restore_best_weights();
+  model_->set_state(best_.list("state"));
+  seen_ = task_.split().first_validation;
+}
+
 void Trainer::start_over() {
-  restore_best();
+  restore_best_weights();
   model_->forget();
   seen_ = 0;
 }
@@ -357,7 +361,7 @@ Checkpoint Trainer::checkpoint() const {
   return all;
 }
 
-void Trainer::resume(const Checkpoint& checkpoint) {
+void Trainer::check_origin(const Checkpoint& checkpoint) const {
   const ordered_json& document = checkpoint.document;
   if (document.at("data_digest") != task_.data_digest()) {
     fail("the checkpoint belongs to another data set (digest {}, this one has {})",
@@ -373,6 +377,23 @@ void Trainer::resume(const Checkpoint& checkpoint) {
            value.dump());
     }
   }
+}
+
+void Trainer::take_best(const Checkpoint& checkpoint) {
+  check_origin(checkpoint);
+  const ordered_json& document = checkpoint.document;
+  best_epoch_ = document.at("best_epoch");
+  best_metric_ = document.at("best_metric");
+  best_ = {.document = document.at("best")};
+  constexpr std::string_view kBest = "best/";
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    if (name.starts_with(kBest)) best_.tensors[name.substr(kBest.size())] = tensor;
+  }
+}
+
+void Trainer::resume(const Checkpoint& checkpoint) {
+  take_best(checkpoint);
+  const ordered_json& document = checkpoint.document;
   checkpoint.restore("model", *model_);
   checkpoint.restore("decoder", *decoder_);
   checkpoint.restore("miner", *miner_);
@@ -387,13 +408,6 @@ void Trainer::resume(const Checkpoint& checkpoint) {
   records_.clear();
   for (const ordered_json& record : document.at("records")) {
     records_.push_back(record_from_json(record));
-  }
-  best_epoch_ = document.at("best_epoch");
-  best_metric_ = document.at("best_metric");
-  best_ = {.document = document.at("best")};
-  constexpr std::string_view kBest = "best/";
-  for (const auto& [name, tensor] : checkpoint.tensors) {
-    if (name.starts_with(kBest)) best_.tensors[name.substr(kBest.size())] = tensor;
   }
 }
 

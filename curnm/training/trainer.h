@@ -97,6 +97,11 @@ struct EpochRecord {
   bool best = false;
   double seconds = 0;
   std::array<double, kStageNames.size()> stages{};  // seconds
+
+  /// Without validation.
+  double training_seconds() const {
+    return seconds - stages[static_cast<std::size_t>(Stage::kValidate)];
+  }
 };
 nlohmann::ordered_json to_json(const EpochRecord& record);
 
@@ -155,6 +160,9 @@ class Trainer {
   Checkpoint checkpoint() const;
   /// Throws Error for a checkpoint of another data set or with other options.
   void resume(const Checkpoint& checkpoint);
+  /// Only what `start_over` needs, also where the network has more nodes by now. Throws as
+  /// `resume`.
+  void take_best(const Checkpoint& checkpoint);
 
   Model& model() { return *model_; }
   EdgeDecoder& decoder() { return *decoder_; }
@@ -177,6 +185,8 @@ class Trainer {
   double validate();
   void finish_epoch(TrainObserver& observer);
   bool improved(double metric) const;
+  void check_origin(const Checkpoint& checkpoint) const;
+  void restore_best_weights();
 
   const LinkTask& task_;
   TrainOptions options_;

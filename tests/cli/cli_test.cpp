@@ -132,8 +132,17 @@ TEST_F(Cli, MissingThingsAreErrorsNotCrashes) {
   EXPECT_EQ(curnm("--version").exit_code, 0);
 }
 
-TEST_F(Cli, AClosedOrFullOutputIsReported) {
-  EXPECT_EQ(curnm("stats synthetic > /dev/full").exit_code, 1);
+TEST_F(Cli, AFullOutputIsReported) {
+  const CommandResult full = curnm("stats synthetic > /dev/full");
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_TRUE(contains(full.err, "cannot write")) << full.err;
+}
+
+TEST_F(Cli, AReaderThatHasReadEnoughIsNoError) {
+  // The reader is gone before anything is written.
+  const CommandResult unread =
+      shell("( sleep 1; " CURNM_BINARY " stats synthetic; echo $? >&2 ) | true");
+  EXPECT_EQ(unread.err, "141\n");
 }
 
 TEST_F(Cli, ADiskThatFillsUpIsReportedAndLeavesNothing) {

@@ -108,7 +108,8 @@ TEST_F(TrainCli, KilledAndResumedGivesTheSameResult) {
 
 TEST_F(TrainCli, AnInterruptSavesAndSaysHowToGoOn) {
   ASSERT_EQ(curnm(train("alone", 40)).exit_code, 0);
-  for (const auto& [signal, code] : {std::pair{"INT", 130}, std::pair{"TERM", 143}}) {
+  for (const auto& [signal, code] :
+       {std::pair{"HUP", 129}, std::pair{"INT", 130}, std::pair{"TERM", 143}}) {
     const std::string run = std::string("run") + signal;
     // As soon as the run exists: its 40 epochs take much longer than what the signal needs.
     const CommandResult stopped =
@@ -200,7 +201,83 @@ TEST_F(TrainCli, ARunDoesNotGoOnWithOtherData) {
   ASSERT_EQ(curnm("generate --nodes 120 --events 2500 --seed 9 --out net").exit_code, 0);
   const CommandResult resumed = curnm("train --resume run");
   EXPECT_EQ(resumed.exit_code, 1);
-  EXPECT_TRUE(contains(resumed.err, "net has changed since run was begun")) << resumed.err;
+  EXPECT_TRUE(contains(resumed.err, "net is not the network that this run was trained on"))
+      << resumed.err;
+}
+
+TEST_F(TrainCli, DataMayMove) {
+  ASSERT_EQ(curnm(train("run", 2) + " --until-epoch 1").exit_code, 0);
+  fs::rename(folder_ / "net", folder_ / "moved");
+  const CommandResult gone = curnm("train --resume run");
+  EXPECT_EQ(gone.exit_code, 1);
+  EXPECT_TRUE(contains(gone.err, "--data says where")) << gone.err;
+  EXPECT_EQ(curnm("train --resume run --data moved").exit_code, 0);
+  EXPECT_EQ(json::parse(curnm("eval run --data moved --json").out)["test"], result("run")["test"]);
+  EXPECT_EQ(curnm("predict run --data moved --src 3 --time 2592000 --topk 1").exit_code, 0);
+  EXPECT_EQ(curnm("train moved --data moved --out other").exit_code, 2);
+  EXPECT_EQ(curnm("eval moved --data moved --model recency-dst").exit_code, 2);
+}
+
+// Time goes on: what was trained predicts from what has happened since, new nodes included.
+TEST_F(TrainCli, PredictionsFromANetworkThatHasGrown) {
+  std::string table = "src,dst,time\n";
+  for (int i = 0; i < 600; ++i)
+    table += fmt::format("u{},v{},{}\n", i * 7 % 20, i * 11 % 31, 50 * i);
+  write("old.csv", table);
+  write("new.csv", table + "u1,newcomer,30000\nstranger,v3,30010\nu1,newcomer,30020\n");
+  write("other.csv", "u1,v1,1\n" + table.substr(table.find('\n') + 1) + "u1,v2,40000\n");
+  for (const std::string model : {"tgn", "jodie", "dysat"}) {
+    ASSERT_EQ(
+        curnm("train old.csv --width 16 --epochs 1 --model " + model + " --out " + model).exit_code,
+        0);
+    // Nothing that happened later changes an answer.
+    const std::string before = "predict " + model + " --src u1 --time 29000 --topk 40 --json";
+    EXPECT_EQ(json::parse(curnm(before).out), json::parse(curnm(before + " --data new.csv").out));
+    const CommandResult after =
+        curnm("predict " + model + " --data new.csv --src stranger --time 30030 --topk 100");
+    EXPECT_EQ(after.exit_code, 0) << after.err;
+    EXPECT_TRUE(contains(after.out, "stranger,newcomer,30030,")) << after.out;
+    EXPECT_NE(curnm("predict " + model + " --src u1 --time 30030 --json").out,
+              curnm("predict " + model + " --src u1 --time 30030 --json --data new.csv").out)
+        << "what has happened since is known";
+    const CommandResult other =
+        curnm("predict " + model + " --data other.csv --src u1 --time 50000");
+    EXPECT_EQ(other.exit_code, 1);
+    EXPECT_TRUE(contains(other.err, "new events may only come after")) << other.err;
+    EXPECT_EQ(curnm("eval " + model + " --data new.csv").exit_code, 1) << "another test";
+  }
+}
+
+TEST_F(TrainCli, NobodyIsProposedToHimselfWhereNobodyMeetsHimself) {
+  std::string table = "src,dst,time\n";
+  for (int i = 0; i < 400; ++i) table += fmt::format("{},{},{}\n", i % 20, i * 3 % 20, i);
+  std::string without;
+  for (std::size_t at = 0; at < table.size();) {
+    const std::string line = table.substr(at, table.find('\n', at) + 1 - at);
+    at += line.size();
+    const std::size_t comma = line.find(',');
+    if (line.substr(0, comma) != line.substr(comma + 1, line.find(',', comma + 1) - comma - 1)) {
+      without += line;
+    }
+  }
+  for (const auto& [name, text, expected] :
+       {std::tuple{"loops", table, true}, std::tuple{"none", without, false}}) {
+    write(std::string(name) + ".csv", text);
+    ASSERT_EQ(
+        curnm(fmt::format("train {0}.csv --model jodie --width 16 --epochs 1 --out {0}", name))
+            .exit_code,
+        0);
+    const CommandResult top = curnm(fmt::format("predict {} --src 7 --time 500 --topk 100", name));
+    EXPECT_EQ(contains(top.out, "\n7,7,"), expected) << top.out;
+  }
+}
+
+TEST_F(TrainCli, AnUnreadableTerminalStopsNothing) {
+  const CommandResult trained = curnm(train("run", 1) + " 2>/dev/full");
+  EXPECT_EQ(trained.exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "run/result.json"));
+  EXPECT_EQ(curnm("stats nowhere 2>/dev/full").exit_code, 1);
+  EXPECT_EQ(curnm("stats nowhere 2>&-").exit_code, 1);
 }
 
 TEST_F(TrainCli, NamesOfNodesMayHaveCommas) {
@@ -225,6 +302,7 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train net --model tng --out r", 2, "did you mean 'tgn'?");
   expect("train net --miner randon --out r", 2, "did you mean 'random'?");
   expect("train net --batch 0 --out r", 2, "--batch 0 is out of range");
+  expect("train net --model dysat --snapshot-length inf --out r", 2, "must be at least 0");
   expect("train net --neighbors 0 --out r", 2, "--neighbors 0 is out of range");
   expect("train net --heads 5 --out r", 2, "--heads 5 does not divide --width 172");
   expect("train net --dropout -0.5 --out r", 2, "--dropout -0.5 is no rate");

@@ -42,6 +42,32 @@ TEST(LinkTaskTest, WhatHasBeenSeenMayBePredicted) {
   EXPECT_GT(hidden_before, 0U);
 }
 
+// A network that has grown, in the extent that it had: the same task, and a longer log.
+TEST(LinkTaskTest, WhatComesLaterChangesNoTask) {
+  const Dataset now = network();
+  // Every node has a name; the last ones are met late.
+  Dataset named = now;
+  IdTable table;
+  for (NodeId node = 0; node < now.events.num_nodes; ++node) table.intern(std::to_string(node));
+  named.ids = table.finish();
+  named.labels = std::vector<float>(2000, 1);
+  const Extent then{1700, 80};
+  const Dataset before = named.head(then);
+  EXPECT_EQ(before.events.size(), 1700);
+  EXPECT_EQ(before.labels.size(), 1700);
+  EXPECT_EQ(before.edge_features.rows(), named.edge_features.width == 0 ? 0 : 1700);
+  const LinkTask old_task(before);
+  const LinkTask task(named, {}, then);
+  EXPECT_EQ(task.data_digest(), old_task.data_digest());
+  EXPECT_NE(task.data_digest(), LinkTask(named).data_digest());
+  EXPECT_EQ(task.split().train, old_task.split().train);
+  EXPECT_EQ(task.split().test, old_task.split().test);
+  EXPECT_EQ(task.split().hidden, old_task.split().hidden);
+  EXPECT_EQ(task.train_destinations(), old_task.train_destinations());
+  EXPECT_EQ(task.log().size(), 2000);
+  EXPECT_GT(task.graph().events().size(), old_task.graph().events().size());
+}
+
 TEST(LinkTaskTest, NewNodeEventsTouchAnUntrainedNode) {
   const LinkTask task(network());
   ASSERT_NE(task.new_test(), nullptr);
@@ -114,6 +140,23 @@ TEST(MeanReciprocalRankTest, AConstantScorerIsInTheMiddle) {
   const LinkTask task(network());
   Constant scorer;
   EXPECT_NEAR(mean_reciprocal_rank(scorer, task.test(), task, 10), 1 / 6.0, 1e-12);
+}
+
+TEST(MeanReciprocalRankTest, HiddenNodesAreAmongTheNegatives) {
+  class Listener final : public Scorer {
+   public:
+    std::vector<float> score(const Pairs& pairs, Timestamp) override {
+      asked.insert(pairs.dst.begin(), pairs.dst.end());
+      return std::vector<float>(pairs.src.size(), 1);
+    }
+    std::set<NodeId> asked;
+  };
+  const LinkTask task(network());
+  Listener scorer;
+  mean_reciprocal_rank(scorer, task.test(), task, 20);
+  EXPECT_EQ(std::vector<NodeId>(scorer.asked.begin(), scorer.asked.end()), task.destinations())
+      << "all of them, in so many draws";
+  EXPECT_GT(task.destinations().size(), task.train_destinations().size());
 }
 
 TEST(ScoreInBlocksTest, AsksInPartsAndKeepsTheOrder) {

@@ -156,11 +156,13 @@ TEST_F(RandomPairsTest, TheRandomMinerLearnsFromPairsOfOtherSources) {
                    roots);
   EdgeDecoder decoder(testing::kMiningWidth);
   const Mined mined = miner->mine(batch, found, z, decoder);
+  const LinkFunction link = decoder.function();
   double loss = 0;
   for (std::int64_t x = 0; x < 60; ++x) {
     const torch::Tensor source = z.rows(z.sources).index_select(0, z.extra_source[x].view(1));
     const torch::Tensor destination = z.z[z.extra_dst[x].item<std::int64_t>()].unsqueeze(0);
-    loss += std::log1p(std::exp(decoder.forward(source, destination).item<double>())) / 60;
+    const torch::Tensor logit = link.logit(link.source(source), link.destination(destination));
+    loss += std::log1p(std::exp(logit.item<double>())) / 60;
   }
   EXPECT_NEAR(mined.losses.at("negative"), loss, 1e-5);
 }

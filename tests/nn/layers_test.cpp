@@ -53,7 +53,9 @@ TEST(EdgeDecoderTest, MatchesTheFormulaByLoops) {
   initialise(decoder, Rng(1, Stream::kTest));
   const torch::Tensor u = numbers(2, {4, 3});
   const torch::Tensor v = numbers(3, {4, 3});
-  const torch::Tensor logits = decoder.forward(u, v);
+  const LinkFunction link = decoder.function();
+  const torch::Tensor each = torch::arange(4);
+  const torch::Tensor logits = link.logits(link.source(u), each, link.destination(v), each);
   const auto p = decoder.named_parameters();
   const auto at = [](const torch::Tensor& t, std::int64_t i, std::int64_t j) {
     return t[i][j].item<double>();
