@@ -31,17 +31,16 @@ class Plan {
     count.failed += state == RunState::kFailed;
   }
 
-  void print(std::FILE* out) const {
+  std::string table() const {
     std::size_t width = 0;
     for (const std::string& row : rows_) width = std::max(width, row.size());
-    fmt::print(out, "{:<{}}", "", width);
-    for (const std::string& column : columns_) fmt::print(out, "{:>10}", column);
-    fmt::print(out, "\n");
+    std::string lines = fmt::format("{:<{}}", "", width);
+    for (const std::string& column : columns_) lines += fmt::format("{:>10}", column);
     for (const std::string& row : rows_) {
-      fmt::print(out, "{:<{}}", row, width);
-      for (const std::string& column : columns_) fmt::print(out, "{:>10}", text(row, column));
-      fmt::print(out, "\n");
+      lines += fmt::format("\n{:<{}}", row, width);
+      for (const std::string& column : columns_) lines += fmt::format("{:>10}", text(row, column));
     }
+    return lines + "\n";
   }
 
  private:
@@ -84,29 +83,18 @@ class Networks {
     const auto found = networks_.find(name);
     if (found != networks_.end()) return found->second;
     const NamedNetwork& network = networks_[name] = find_named_network(name, folder_, fetch_);
-    if (!network.missing.empty()) fmt::print(stderr, "warning: {}\n", network.missing);
-    warn_of_other_data(name, network, known);
+    if (!network.missing.empty()) say("warning: {}\n", network.missing);
+    refuse_other_data(name, network, known);
     return network;
   }
 
-  /// Of runs that are over: says only where the data is here, and has changed.
+  /// Of runs that are over: looks only whether the data, if it is here, is still the same.
   void check(const std::string& name, const ResultSet& known) {
     if (networks_.contains(name) || !checked_.insert(name).second) return;
-    warn_of_other_data(name, find_named_network(name, folder_, /*fetch=*/false), known);
+    refuse_other_data(name, find_named_network(name, folder_, /*fetch=*/false), known);
   }
 
  private:
-  static void warn_of_other_data(const std::string& name, const NamedNetwork& network,
-                                 const ResultSet& known) {
-    const bool differs = std::ranges::any_of(known.runs, [&](const RunResult& run) {
-      return run.network == name && run.state == RunState::kDone && !network.digest.empty() &&
-             run.data_digest != network.digest;
-    });
-    if (differs) {
-      fmt::print(stderr, "warning: the store has runs on other data under the name {}\n", name);
-    }
-  }
-
   std::filesystem::path folder_;
   bool fetch_;
   std::map<std::string, NamedNetwork> networks_;
@@ -146,17 +134,13 @@ Work work_of(const Experiment& experiment, const std::vector<RunState>& states, 
   return work;
 }
 
-void print_work(const Work& work, const RunnerOptions& options, std::FILE* out) {
-  work.plan.print(out);
-  if (work.jobs.empty()) {
-    fmt::print(out, "nothing is left to run\n");
-    return;
-  }
-  fmt::print(out,
-             "{} runs to do, {} at a time with {} thread(s) each: about {}, less where training "
-             "stops early\n",
-             work.jobs.size(), options.workers, options.threads,
-             time_span(side_by_side(work.seconds, options.workers)));
+std::string described(const Work& work, const RunnerOptions& options) {
+  if (work.jobs.empty()) return work.plan.table() + "nothing is left to run\n";
+  return fmt::format(
+      "{}{} runs to do, {} at a time with {} thread(s) each: about {}, less where training stops "
+      "early\n",
+      work.plan.table(), work.jobs.size(), options.workers, options.threads,
+      time_span(side_by_side(work.seconds, options.workers)));
 }
 
 /// Shows the plan without leaving a trace: a store is neither made nor changed.
@@ -174,27 +158,32 @@ int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
     states.push_back(retried ? RunState::kWaiting : state);
   }
   Networks networks(flags.grid.data_folder, /*fetch=*/false);
-  print_work(work_of(experiment, states, networks, known), runner_options(flags.grid), stdout);
+  const Work work = work_of(experiment, states, networks, known);
+  fmt::print("{}", described(work, runner_options(flags.grid)));
   return 0;
 }
 
 int run_experiment(const ExperimentFlags& flags) {
   const RunnerOptions options = runner_options(flags.grid);
   const Experiment experiment = read_experiment(flags.file, vocabulary());
-  fmt::print(stderr, "{}: {}\n", experiment.name, experiment.title);
+  say("{}: {}\n", experiment.name, experiment.title);
   if (flags.plan) return show_plan(experiment, flags);
 
   ResultStore store(flags.grid.store);
   const std::vector<std::int64_t> runs = planned(store, experiment);
   std::vector<RunState> states;
+  std::set<std::int64_t> retried;
   for (std::int64_t run : runs) {
-    if (flags.grid.retry_failed) store.retry(run);
+    if (flags.grid.retry_failed && store.state(run) == RunState::kFailed) {
+      store.retry(run);
+      retried.insert(run);
+    }
     states.push_back(store.state(run));
   }
   const ResultSet known = store.load({.curves = false});
   Networks networks(flags.grid.data_folder, /*fetch=*/true);
   const Work work = work_of(experiment, states, networks, known);
-  print_work(work, options, stderr);
+  say("{}", described(work, options));
 
   std::vector<Assignment> assignments;
   std::map<std::int64_t, double> estimates;
@@ -202,17 +191,26 @@ int run_experiment(const ExperimentFlags& flags) {
     const Job& job = experiment.jobs[work.jobs[i]];
     const std::int64_t run = runs[work.jobs[i]];
     const NamedNetwork& network = networks.at(job.network, known);
-    assignments.push_back({run, job, network.data, network.missing});
+    assignments.push_back({.run = run,
+                           .job = job,
+                           .data = network.data,
+                           .digest = network.digest,
+                           .missing = network.missing,
+                           .retried = retried.contains(run)});
     estimates[run] = work.seconds[i];
   }
   watch_signals();
   GridProgress progress(std::move(estimates), options.workers);
   RunnerOutcome outcome = run_assignments(store, assignments, options, progress);
-  // Not only ours: also what failed before, or in the hands of another process.
-  outcome.failed = std::ranges::count_if(std::set(runs.begin(), runs.end()), [&](std::int64_t run) {
-    return store.state(run) == RunState::kFailed;
-  });
-  fmt::print(stderr, "look at it: curnm report {} --out report.html\n", flags.grid.store);
+  // Not only ours: also what failed before, or in the hands of another process, which may be done
+  // by now.
+  const auto count = [&](RunState state) {
+    return std::ranges::count_if(std::set(runs.begin(), runs.end()),
+                                 [&](std::int64_t run) { return store.state(run) == state; });
+  };
+  outcome.failed = count(RunState::kFailed);
+  outcome.elsewhere = count(RunState::kRunning);
+  say("look at it: curnm report {} --out report.html\n", flags.grid.store);
   return report_outcome(outcome, flags.grid);
 }
 

@@ -65,8 +65,8 @@ std::vector<std::int64_t> planned(ResultStore& store, const Experiment& experime
   const std::vector<std::int64_t> runs = store.plan(experiment);
   for (std::int64_t run : runs) before.erase(run);
   if (!before.empty()) {
-    fmt::print(stderr, "note: {} run(s) that {} had before are no longer part of it\n",
-               before.size(), experiment.name);
+    say("note: {} run(s) that {} had before are no longer part of it\n", before.size(),
+        experiment.name);
   }
   return runs;
 }
@@ -109,36 +109,47 @@ void GridProgress::on_end(const Assignment& assignment, const RunResult& result)
     }
     waiting_.erase(found);
   }
-  fmt::print(stderr, "{}[{}/{}] {}: {}; {}\n", on_terminal_ ? "\r\x1b[K" : "",
-             count_ - waiting_.size(), count_, assignment.job.title(), result_line(result),
-             waiting_.empty() ? "the last" : "about " + time_span(seconds_left()) + " left");
+  say("{}[{}/{}] {}: {}; {}\n", on_terminal_ ? "\r\x1b[K" : "", count_ - waiting_.size(), count_,
+      assignment.job.title(), result_line(result),
+      waiting_.empty() ? "the last" : "about " + time_span(seconds_left()) + " left");
+}
+
+void GridProgress::on_restart(const Assignment& assignment, const std::string& reason) {
+  say("{}{}: begins again, since it cannot go on: {}\n", on_terminal_ ? "\r\x1b[K" : "",
+      assignment.job.title(), reason);
+}
+
+void GridProgress::on_elsewhere(const Assignment& assignment) {
+  count_ -= waiting_.erase(assignment.run);
 }
 
 void GridProgress::on_tick(std::span<const std::int64_t> epochs) {
   if (!on_terminal_) return;
   std::string running;
   for (std::int64_t done : epochs) running += fmt::format(" {}", done);
-  fmt::print(stderr, "\r\x1b[K{} of {} ended; in progress at epoch{}", count_ - waiting_.size(),
-             count_, running);
+  say("\r\x1b[K{} of {} ended; in progress at epoch{}", count_ - waiting_.size(), count_, running);
 }
 
 bool GridProgress::stop_requested() { return received_signal() != 0; }
 
 int report_outcome(const RunnerOutcome& outcome, const GridFlags& flags) {
   if (outcome.elsewhere > 0) {
-    fmt::print(stderr, "{} run(s) are in the hands of another process\n", outcome.elsewhere);
+    say("{} run(s) are in the hands of another process\n", outcome.elsewhere);
   }
   if (outcome.missing > 0) {
-    fmt::print(stderr, "{} run(s) wait for networks that cannot be had\n", outcome.missing);
+    say("{} run(s) wait for networks that cannot be had\n", outcome.missing);
   }
   if (outcome.failed > 0) {
-    fmt::print(stderr,
-               "{} run(s) failed: curnm results {} --state failed shows why, --retry-failed tries "
-               "them again\n",
-               outcome.failed, flags.store);
+    say("{} run(s) failed: curnm results {} --state failed shows why, --retry-failed tries "
+        "them again\n",
+        outcome.failed, flags.store);
+  }
+  if (outcome.disk_full) {
+    say("stopped, because the disk is full; with more room, the same command goes on\n");
+    return 1;
   }
   if (outcome.stopped) {
-    fmt::print(stderr, "stopped; the same command goes on where it was\n");
+    say("stopped; the same command goes on where it was\n");
     return 128 + received_signal();
   }
   return outcome.elsewhere + outcome.missing + outcome.failed > 0 ? 1 : 0;

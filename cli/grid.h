@@ -40,6 +40,8 @@ class GridProgress final : public RunnerObserver {
 
   void on_start(const Assignment& assignment) override;
   void on_end(const Assignment& assignment, const RunResult& result) override;
+  void on_restart(const Assignment& assignment, const std::string& reason) override;
+  void on_elsewhere(const Assignment& assignment) override;
   void on_tick(std::span<const std::int64_t> epochs) override;
   bool stop_requested() override;
 

@@ -1,5 +1,7 @@
 #include "cli/networks.h"
 
+#include <algorithm>
+
 #include "cli/fetch.h"
 #include "cli/print.h"
 #include "curnm/base/error.h"
@@ -26,8 +28,12 @@ const CatalogEntry& catalogued(const std::string& name, const fs::path& folder) 
   }
 }
 
+bool is_catalogued(const std::string& name) {
+  return std::ranges::find(catalog(), name, &CatalogEntry::name) != catalog().end();
+}
+
 NamedNetwork fetched(const CatalogEntry& entry, const fs::path& folder) {
-  fmt::print(stderr, "fetching {}\n", entry.name);
+  say("fetching {}\n", entry.name);
   const fs::path out = folder / entry.name;
   save_dataset(fetch_with_bar(entry, {.cache = default_cache()}), out, /*replace=*/false);
   return opened(out);
@@ -43,6 +49,9 @@ NamedNetwork find_named_network(const std::string& name, const fs::path& folder,
       if (fs::exists(name)) return opened(name);
       fail("there is no {}", name);
     }
+    if (fs::exists(name) && !is_catalogued(name)) {
+      fail("it is not in {}; did you mean ./{}?", folder.string(), name);
+    }
     const CatalogEntry& entry = catalogued(name, folder);
     if (fs::exists(folder / entry.name)) return opened(folder / entry.name);
     if (fetch) return fetched(entry, folder);
@@ -51,6 +60,20 @@ NamedNetwork find_named_network(const std::string& name, const fs::path& folder,
     return {.data = "",
             .missing = fmt::format("the network {} cannot be had: {}", name, error.what())};
   }
+}
+
+void refuse_other_data(const std::string& name, const NamedNetwork& network,
+                       const ResultSet& known) {
+  const bool differs = std::ranges::any_of(known.runs, [&](const RunResult& run) {
+    return run.network == name && run.state == RunState::kDone && !network.digest.empty() &&
+           run.data_digest != network.digest;
+  });
+  if (!differs) return;
+  fail(
+      "{} is not what it was: the store has results on other data under the name {}. Choose "
+      "another "
+      "--store, or give this network another name",
+      network.data, name);
 }
 
 }  // namespace curnm::cli

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "curnm/experiments/result_set.h"
+
 namespace curnm::cli {
 
 /// A network that an experiment names.
@@ -19,5 +21,9 @@ struct NamedNetwork {
 /// experiment goes on without a network that cannot be had.
 NamedNetwork find_named_network(const std::string& name, const std::filesystem::path& folder,
                                 bool fetch);
+
+/// Throws Error where a store has results on other data under that name: tables would mix them.
+void refuse_other_data(const std::string& name, const NamedNetwork& network,
+                       const ResultSet& known);
 
 }  // namespace curnm::cli

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/grid.h"
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/store_names.h"
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ReportFlags {
-  std::string source;
+  std::string source = GridFlags().store;
   std::string out;
   std::string format;
   std::string title;
@@ -75,8 +76,12 @@ void run_report(const ReportFlags& flags) {
     fmt::print("{}", text);
     return;
   }
+  std::error_code none;  // there is no such file yet
+  if (fs::equivalent(flags.out, flags.source, none)) {
+    throw UsageError(fmt::format("--out {} is what the report is made from", flags.out));
+  }
   write_file_atomically(flags.out, text);
-  fmt::print(stderr, "{}: {} runs, {} kB\n", flags.out, results.runs.size(), text.size() / 1000);
+  say("{}: {} runs, {} kB\n", flags.out, results.runs.size(), text.size() / 1000);
 }
 
 }  // namespace
@@ -85,7 +90,8 @@ void add_report(CLI::App& app) {
   auto flags = std::make_shared<ReportFlags>();
   CLI::App* command =
       app.add_subcommand("report", "Tables and charts of a store of results, or of one run");
-  command->add_option("source", flags->source, "a store, or the folder of a run")->required();
+  command->add_option("source", flags->source, "a store, or the folder of a run")
+      ->capture_default_str();
   command->add_option("--out", flags->out, "file to write (default: the standard output)");
   command->add_option("--format", flags->format,
                       "html, md, latex or csv (default: by the name of the file, else html)");

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "cli/commands.h"
+#include "cli/grid.h"
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/store_names.h"
@@ -18,7 +19,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct ResultsFlags {
-  std::string store;
+  std::string store = GridFlags().store;
   ResultFilter filter = {.curves = false};
   std::string state;
   std::string protocol = "trans";
@@ -64,7 +65,17 @@ void print_table(const ResultSet& results, const ResultsFlags& flags) {
                number(run.seconds_per_epoch, 2), places(results, i),
                run.reason.empty() ? "" : "; " + run.reason);
   }
-  if (results.runs.empty()) fmt::print(stderr, "no run is like that\n");
+  if (results.runs.empty()) say("no run is like that\n");
+}
+
+/// The same for programs: [{"experiment": "ablation", "variant": "full"}].
+ordered_json places_json(const ResultSet& results, std::size_t run) {
+  ordered_json list = ordered_json::array();
+  for (const Cell& cell : results.cells) {
+    if (cell.run != run) continue;
+    list.push_back({{"experiment", cell.experiment}, {"variant", cell.variant}});
+  }
+  return list;
 }
 
 /// One document: every run with its options and scores.
@@ -77,7 +88,7 @@ ordered_json to_json(const ResultSet& results) {
       scores[score.set][score.protocol][score.metric] = score.value;
     }
     all.push_back({{"run", run.id},
-                   {"experiments", places(results, i)},
+                   {"experiments", places_json(results, i)},
                    {"network", run.network},
                    {"model", run.model},
                    {"miner", run.miner},
@@ -109,7 +120,9 @@ void run_results(ResultsFlags& flags) {
   check_experiments(store, flags.filter.experiments);
   const ResultSet results = store.load(flags.filter);
   if (flags.format == "json") {
-    fmt::print("{}\n", to_json(results).dump(2));
+    // Folders and reasons need not be valid UTF-8; JSON must be.
+    fmt::print("{}\n", to_json(results).dump(2, ' ', /*ensure_ascii=*/false,
+                                             ordered_json::error_handler_t::replace));
   } else if (flags.format == "csv") {
     fmt::print("{}", csv_report(results));
   } else {
@@ -122,7 +135,7 @@ void run_results(ResultsFlags& flags) {
 void add_results(CLI::App& app) {
   auto flags = std::make_shared<ResultsFlags>();
   CLI::App* command = app.add_subcommand("results", "List the runs of a store");
-  command->add_option("store", flags->store, "file of the results")->required();
+  command->add_option("store", flags->store, "file of the results")->capture_default_str();
   command->add_option("--experiment", flags->filter.experiments, "only of these experiments")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -146,7 +146,8 @@ Experiment trials_of(const TuneFlags& flags) {
   trials.title = fmt::format("Search for options of {} with {} on {}", options.miner, options.model,
                              flags.network);
   std::set<std::string> seen;
-  for (std::int64_t point : random_points(space, count, options.seed)) {
+  const std::vector<std::int64_t> points = random_points(space, count, options.seed);
+  for (std::int64_t point : points) {
     Job job = job_of_point(space, point, base);
     for (const Dimension& dimension : space) {
       job.variant += fmt::format("{}{} {}", job.variant.empty() ? "" : ", ", dimension.flag,
@@ -156,9 +157,9 @@ Experiment trials_of(const TuneFlags& flags) {
     settle(job, /*own=*/{});
     if (seen.insert(job.key()).second) trials.jobs.push_back(std::move(job));
   }
-  if (const std::int64_t same = count - std::ssize(trials.jobs); same > 0) {
-    fmt::print(stderr, "note: {} of {} combinations mean the same as another and are left out\n",
-               same, count);
+  if (const std::int64_t same = std::ssize(points) - std::ssize(trials.jobs); same > 0) {
+    say("note: {} of {} combinations mean the same as another and are left out\n", same,
+        points.size());
   }
   return trials;
 }
@@ -178,6 +179,7 @@ class Study {
         options_(runner_options(flags.grid)),
         store_(flags.grid.store),
         jobs_(trials.jobs) {
+    refuse_other_data(flags.network, network_, store_.load({.curves = false}));
     for (std::int64_t run : planned(store_, trials)) {
       trials_.push_back({.number = std::ssize(trials_), .run = run});
     }
@@ -203,8 +205,7 @@ class Study {
       going.resize(trials_.size());
       std::iota(going.begin(), going.end(), 0);
     }
-    fmt::print(stderr, "rung {}: {} trials up to epoch {}\n", number + 1, going.size(),
-               rung.epochs);
+    say("rung {}: {} trials up to epoch {}\n", number + 1, going.size(), rung.epochs);
     for (std::size_t trial : going) trials_[trial].rung = number;
     const RunnerOutcome outcome = train(going, rung.epochs);
     score(going, rung.epochs);
@@ -242,7 +243,8 @@ class Study {
     for (std::size_t i : going) {
       const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
       const bool to_the_end = epochs == flags_.options.epochs;
-      if (run->state == RunState::kFailed) {
+      const bool retried = run->state == RunState::kFailed;
+      if (retried) {
         if (!flags_.grid.retry_failed) continue;
         store_.retry(run->id);
       }
@@ -252,7 +254,9 @@ class Study {
       assignments.push_back({.run = run->id,
                              .job = jobs_[i],
                              .data = network_.data,
-                             .until_epoch = to_the_end ? 0 : epochs});
+                             .digest = network_.digest,
+                             .until_epoch = to_the_end ? 0 : epochs,
+                             .retried = retried});
     }
     GridProgress progress(std::move(estimates), options_.workers);
     return run_assignments(store_, assignments, options_, progress);
@@ -317,6 +321,7 @@ int run_tune(TuneFlags& flags) {
     const RunnerOutcome outcome = study.climb(rung, number++);
     total.elsewhere += outcome.elsewhere;
     total.stopped = outcome.stopped;
+    total.disk_full = outcome.disk_full;
     // Who is best among all cannot be said before all of them are there.
     if (total.stopped || total.elsewhere > 0) break;
   }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <set>
+#include <tuple>
 
 #include "curnm/base/error.h"
 #include "curnm/base/files.h"
@@ -54,6 +55,7 @@ class Reader {
       }
     }
     keep_first_of_each(experiment.jobs);
+    check_places(experiment.jobs);
     return experiment;
   }
 
@@ -68,7 +70,10 @@ class Reader {
 
   YAML::Node parse(std::string_view yaml) const {
     try {
-      return YAML::Load(std::string(yaml));
+      const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
+      if (documents.size() > 1)
+        wrong(documents[1], "a file has one experiment; a second begins here");
+      return documents.empty() ? YAML::Node() : documents.front();
     } catch (const YAML::ParserException& error) {
       wrong(error.mark, error.msg);
     }
@@ -209,6 +214,8 @@ class Reader {
     const auto miners = named_choices(required("miners"), "miners", "miner", vocabulary_.miners);
     const auto all_seeds = seeds(required("seeds"));
     const auto all_variants = variants(part("variants"));
+    std::set<std::string> asked;
+    std::set<std::string> used;            // those that have an effect on some run
     for (std::int64_t seed : all_seeds) {  // a whole picture early, then a sharper one
       for (const Choice& network : networks) {
         for (const Choice& model : models) {
@@ -219,17 +226,22 @@ class Reader {
                    {&miner.flags, &model.flags, &network.flags, &shared}) {
                 flags.insert(further->begin(), further->end());
               }
+              for (const auto& [name, value] : flags) asked.insert(name);
               Job job{network.name, model.name, miner.name, seed, std::move(flags), variant.name};
               try {
                 vocabulary_.settle(job, variant.flags);
               } catch (const Error& error) {
                 wrong(grid, error.what());
               }
+              for (const auto& [name, value] : job.flags) used.insert(name);
               experiment.jobs.push_back(std::move(job));
             }
           }
         }
       }
+    }
+    for (const std::string& name : asked) {
+      if (!used.contains(name)) wrong(grid, fmt::format("{} has no effect on any run here", name));
     }
   }
 
@@ -239,6 +251,16 @@ class Reader {
     std::erase_if(jobs, [&](const Job& job) {
       return !seen.insert({job.variant, job.key()}).second;
     });
+  }
+
+  /// A table has one cell for a network, model, miner and seed: further options make variants.
+  void check_places(const std::vector<Job>& jobs) const {
+    std::set<std::tuple<std::string, std::string, std::string, std::string, std::int64_t>> taken;
+    for (const Job& job : jobs) {
+      if (taken.emplace(job.variant, job.network, job.model, job.miner, job.seed).second) continue;
+      fail("{}: {} is there twice, with different options: name them under `variants`", file_,
+           job.title());
+    }
   }
 
   std::string file_;

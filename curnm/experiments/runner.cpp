@@ -1,8 +1,10 @@
 #include "curnm/experiments/runner.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <system_error>
 #include <thread>
 
 #include "curnm/base/error.h"
@@ -19,9 +21,14 @@ constexpr auto kTick = std::chrono::milliseconds(200);
 
 struct Worker {
   const Assignment* assignment;
+  std::int64_t epochs;     // that it had behind it when it was started; -1 where it is new
   std::int64_t log_begin;  // of its output in the log
   ChildProcess process;
 };
+
+bool names_full_disk(const std::string& words) {
+  return words.find(std::generic_category().message(ENOSPC)) != std::string::npos;
+}
 
 /// The error that a program of ours ended with, or its last line.
 std::string last_words(const fs::path& log, std::int64_t begin) {
@@ -78,7 +85,10 @@ class Runner {
 
   void begin(const Assignment& assignment) {
     if (!store_.claim(assignment.run)) {
-      if (store_.state(assignment.run) == RunState::kRunning) ++outcome_.elsewhere;
+      if (store_.state(assignment.run) == RunState::kRunning) {
+        ++outcome_.elsewhere;
+        observer_.on_elsewhere(assignment);
+      }
       return;
     }
     if (!start(assignment)) blocked_.push_back(&assignment);
@@ -90,22 +100,34 @@ class Runner {
     if (!output) return false;
     // A process may have died between the end of a training and its record.
     if (fs::exists(folder(assignment) / "result.json")) {
-      record(assignment);
-    } else if (!assignment.missing.empty()) {
+      RunResult result;
+      const std::string flaw = read(assignment, result);
+      if (flaw.empty() || !assignment.retried) {
+        conclude(assignment, result, flaw);
+        return true;
+      }
+      discard(assignment, flaw);
+    }
+    if (!assignment.missing.empty()) {
       wait_for_data(assignment);
     } else {
       observer_.on_start(assignment);
-      workers_.push_back({&assignment, output->size(),
+      workers_.push_back({&assignment, begun(assignment) ? epochs_of(assignment) : -1,
+                          output->size(),
                           ChildProcess(options_.program, command(assignment), *output)});
     }
     return true;
   }
 
+  bool begun(const Assignment& assignment) const {
+    return fs::exists(folder(assignment) / "options.json");
+  }
+
   std::vector<std::string> command(const Assignment& assignment) const {
     const Job& job = assignment.job;
     std::vector<std::string> words = {"curnm", "train"};
-    if (fs::exists(folder(assignment) / "options.json")) {
-      words.insert(words.end(), {"--resume", folder(assignment)});
+    if (begun(assignment)) {
+      words.insert(words.end(), {"--resume", folder(assignment), "--data", assignment.data});
     } else {
       words.insert(words.end(), {assignment.data, "--out", folder(assignment), "--model", job.model,
                                  "--miner", job.miner, "--seed", std::to_string(job.seed)});
@@ -130,20 +152,46 @@ class Runner {
 
   void end(const Worker& worker, const Exit& exit) {
     const Assignment& assignment = *worker.assignment;
-    if (exit.code == 0 && exit.signal == 0) return record(assignment);
+    if (exit.code == 0 && exit.signal == 0) {
+      RunResult result;
+      const std::string flaw = read(assignment, result);
+      return conclude(assignment, result, flaw);
+    }
     const bool interrupted = exit.code == 128 + SIGTERM || exit.signal == SIGTERM;
     if (interrupted && outcome_.stopped) return store_.release(assignment.run, "");
     const std::string words = exit.signal == 0 ? last_words(log(assignment), worker.log_begin) : "";
-    fail_run(assignment, words.empty() ? describe(exit) : words);
+    const std::string reason = words.empty() ? describe(exit) : words;
+    if (names_full_disk(words)) {
+      store_.release(assignment.run, reason);
+      outcome_.disk_full = true;
+      if (!outcome_.stopped) stop();
+    } else if (assignment.retried && exit.signal == 0 && !outcome_.stopped &&
+               worker.epochs == epochs_of(assignment)) {  // it could not even begin to go on
+      discard(assignment, reason);
+      blocked_.push_back(&assignment);  // to be started again
+    } else {
+      fail_run(assignment, reason);
+    }
   }
 
-  void record(const Assignment& assignment) {
-    RunResult result;
+  /// What a run's folder holds. Returns why that cannot be taken, "" where it can.
+  std::string read(const Assignment& assignment, RunResult& result) const {
     try {
       result = read_run_folder(folder(assignment));
     } catch (const Error& error) {
-      return fail_run(assignment, error.what());
+      return error.what();
     }
+    if (assignment.digest.empty() || result.data_digest == assignment.digest) return "";
+    return fmt::format("{} was trained on other data of that name", folder(assignment).string());
+  }
+
+  void discard(const Assignment& assignment, const std::string& reason) {
+    observer_.on_restart(assignment, reason);
+    fs::remove_all(folder(assignment));
+  }
+
+  void conclude(const Assignment& assignment, const RunResult& result, const std::string& flaw) {
+    if (!flaw.empty()) return fail_run(assignment, flaw);
     store_.record(assignment.run, result);
     if (result.state == RunState::kDone) ++outcome_.done;
     observer_.on_end(assignment, result);
@@ -173,13 +221,14 @@ class Runner {
     blocked_.clear();
   }
 
+  std::int64_t epochs_of(const Assignment& assignment) const {
+    const fs::path metrics = folder(assignment) / "metrics.jsonl";
+    return fs::exists(metrics) ? std::ranges::count(MappedFile::open(metrics)->text(), '\n') : 0;
+  }
+
   std::vector<std::int64_t> epochs() const {
     std::vector<std::int64_t> done;
-    for (const Worker& worker : workers_) {
-      const fs::path metrics = folder(*worker.assignment) / "metrics.jsonl";
-      done.push_back(
-          fs::exists(metrics) ? std::ranges::count(MappedFile::open(metrics)->text(), '\n') : 0);
-    }
+    for (const Worker& worker : workers_) done.push_back(epochs_of(*worker.assignment));
     return done;
   }
 

@@ -24,7 +24,7 @@ class ExperimentCli : public testing::Cli {
   static std::string grid(const std::string& networks, int epochs = 2) {
     return "name: small\nnetworks: " + networks +
            "\nmodels: [jodie: {width: 16, time-width: 8}]\n"
-           "miners: [random, curnm: {pool: 4, ablate: cache, tau: 0.4}]\n"
+           "miners: [random, curnm: {pool: 4, ablate: cache}]\n"
            "seeds: [0, 1]\noptions: {batch: 50, epochs: " +
            std::to_string(epochs) + "}\n";
   }
@@ -46,6 +46,9 @@ TEST_F(ExperimentCli, RunsAGridOnce) {
     EXPECT_GT(run["scores"]["test"]["trans"]["ap"].get<double>(), 0);
     EXPECT_FALSE(run["environment"]["cpu"].get<std::string>().empty());
   }
+  EXPECT_EQ(all[1]["experiments"], json::parse(R"([{"experiment": "small", "variant": ""}])"));
+  EXPECT_EQ(curnm("results --format json").out,
+            curnm("results results/results.db --format json").out);
   EXPECT_EQ(all[1]["miner"], "curnm");
   EXPECT_EQ(all[1]["options"]["miner"]["pool"], 4);
 
@@ -65,12 +68,38 @@ TEST_F(ExperimentCli, SaysWhenAnExperimentIsNoLongerWhatItWas) {
   std::string fewer = grid("[net]");
   fewer.replace(fewer.find("[0, 1]"), 6, "[0]");
   write("grid.yml", fewer);
-  ASSERT_EQ(curnm("generate --nodes 60 --events 600 --seed 5 --out data/net --force").exit_code, 0);
   const CommandResult again = curnm("experiment grid.yml");
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_TRUE(contains(again.err, "nothing is left to run")) << again.err;
   EXPECT_TRUE(contains(again.err, "2 run(s) that small had before")) << again.err;
-  EXPECT_TRUE(contains(again.err, "on other data under the name net")) << again.err;
+}
+
+TEST_F(ExperimentCli, ResultsOnOtherDataAreNotMixed) {
+  write("grid.yml", grid("[net]", 1));
+  ASSERT_EQ(curnm("experiment grid.yml").exit_code, 0);
+  ASSERT_EQ(curnm("generate --nodes 60 --events 600 --seed 5 --out data/net --force").exit_code, 0);
+  for (const char* command :
+       {"experiment grid.yml", "experiment grid.yml --plan",
+        "tune net --model jodie --epochs 1 --strategy grid --vary pool=2,4"}) {
+    const CommandResult again = curnm(command);
+    EXPECT_EQ(again.exit_code, 1) << command;
+    EXPECT_TRUE(contains(again.err, "results on other data under the name net")) << again.err;
+  }
+  // A new store does not take the old folders for its own, nor leave the runs undone.
+  fs::remove(folder_ / "results/results.db");
+  EXPECT_EQ(curnm("experiment grid.yml").exit_code, 1);
+  const CommandResult retried = curnm("experiment grid.yml --retry-failed");
+  EXPECT_EQ(retried.exit_code, 0) << retried.err;
+  EXPECT_TRUE(contains(retried.err, "begins again")) << retried.err;
+  const auto digest = json::parse(curnm("stats data/net --json").out)["digest"];
+  for (const json& run : runs()) EXPECT_EQ(run["data_digest"], digest);
+}
+
+TEST_F(ExperimentCli, AFileOfTheFolderHasToBeNamedAsOne) {
+  write("my.csv", "src,dst,time\na,b,1\n");
+  const CommandResult tuned = curnm("tune my.csv --model jodie --strategy grid --vary pool=2,4");
+  EXPECT_EQ(tuned.exit_code, 1);
+  EXPECT_TRUE(contains(tuned.err, "did you mean ./my.csv?")) << tuned.err;
 }
 
 TEST_F(ExperimentCli, GoesOnAfterAKill) {
@@ -213,6 +242,7 @@ TEST_F(ExperimentCli, ASearchTriesNothingTwice) {
       "--set batch=50 --set pool=2 --vary shrink=0.05,0.050,0.03 --json");
   ASSERT_EQ(found.exit_code, 0) << found.err;
   EXPECT_EQ(json::parse(found.out).size(), 2U) << found.out;
+  EXPECT_TRUE(contains(found.err, "1 of 3 combinations mean the same")) << found.err;
   for (const json& run : runs()) EXPECT_EQ(run["options"]["miner"]["pool"], 2);
 }
 
@@ -235,6 +265,8 @@ TEST_F(ExperimentCli, ASearchSaysWhatItCannotDo) {
       contains(error("--strategy grid --trials 5"), "--trials has no effect on --strategy grid"));
   EXPECT_TRUE(contains(error("--strategy random --reduction 2"), "no effect"));
   EXPECT_TRUE(contains(error("--trials 0"), "--trials 0 is out of range"));
+  EXPECT_TRUE(contains(error("--set pool=7"), "--pool 7"));
+  EXPECT_FALSE(contains(error("--vary pool=4,8 --set delta-min=7"), "combinations mean the same"));
 }
 
 TEST_F(ExperimentCli, ResultsOfNothing) {
@@ -291,6 +323,10 @@ TEST_F(ExperimentCli, ReportsOfNothing) {
                        "no format is known by '.pdf'"));
   EXPECT_TRUE(contains(curnm("report results/results.db --out /proc/none/report.html").err,
                        "/proc/none/report.html"));
+  const CommandResult itself =
+      curnm("report results/results.db --out results/../results/results.db --format md");
+  EXPECT_EQ(itself.exit_code, 2);
+  EXPECT_EQ(runs().size(), 4U) << "the store is unharmed";
 }
 
 }  // namespace

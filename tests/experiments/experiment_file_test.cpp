@@ -22,6 +22,7 @@ const Vocabulary kWords = {.models = {"tgn", "jodie"},
                              if (flags.contains("epochs") && flags["epochs"] == "many") {
                                fail("epochs: many");
                              }
+                             if (job.miner == "random") job.flags.erase("pool");
                              flags.insert({"batch", "200"});  // a default
                              job.options = nlohmann::json(flags).dump();
                            }};
@@ -69,7 +70,7 @@ TEST(ExperimentFile, WhatMeansTheSameIsOneRun) {
   const Experiment experiment = parse(
       "models: [tgn]\nminers: [curnm]\nnetworks: [uci]\ngrids:\n"
       "- {seeds: [0], options: {batch: 200}}\n- {seeds: [0, 1]}\n"
-      "- {seeds: [0], options: {batch: 100}}\n");
+      "- {seeds: [2], options: {batch: 100}}\n");
   ASSERT_EQ(experiment.jobs.size(), 3U) << "200 is the default";
   EXPECT_EQ(experiment.jobs[0].flags, (std::map<std::string, std::string>{{"batch", "200"}}));
   EXPECT_EQ(experiment.jobs[1].seed, 1);
@@ -92,12 +93,12 @@ TEST(ExperimentFile, SeveralGridsShareWhatTheTopSays) {
       "seeds: [0]\nmodels: [tgn]\noptions: {epochs: 9}\ngrids:\n"
       "  - {networks: [uci], miners: [random, curnm]}\n"
       "  - {networks: [WIKI, uci], miners: [curnm], models: [tgn, jodie]}\n"
-      "  - {networks: [uci], miners: [curnm], options: {epochs: 1}}\n");
+      "  - {networks: [uci], miners: [curnm], seeds: [1], options: {epochs: 2}}\n");
   std::vector<std::string> titles;
   for (const Job& job : experiment.jobs) titles.push_back(job.title() + job.flags.at("epochs"));
   EXPECT_EQ(titles, (std::vector<std::string>{"uci tgn random seed 09", "uci tgn curnm seed 09",
                                               "WIKI tgn curnm seed 09", "WIKI jodie curnm seed 09",
-                                              "uci jodie curnm seed 09", "uci tgn curnm seed 01"}))
+                                              "uci jodie curnm seed 09", "uci tgn curnm seed 12"}))
       << "uci tgn curnm of the second grid is that of the first";
 }
 
@@ -147,6 +148,31 @@ TEST(ExperimentFile, SaysWhereItIsWrong) {
   for (const char* bad : {"", "[]", "just text", "networks: 3"}) {
     EXPECT_NE(parse_error(bad), "") << bad;
   }
+}
+
+TEST(ExperimentFile, AFileIsOneExperiment) {
+  EXPECT_EQ(parse_error(std::string(kSmall) + "---\n" + kSmall),
+            "grid.yml:6:1: a file has one experiment; a second begins here");
+  EXPECT_EQ(parse_error(std::string("---\n") + kSmall), "");
+}
+
+TEST(ExperimentFile, ATableHasOneCellForEachOfItsRuns) {
+  EXPECT_EQ(
+      parse_error("networks: [uci]\nmodels: [tgn]\nseeds: [0]\n"
+                  "miners: [random, random: {epochs: 2}]\n"),
+      "grid.yml: uci tgn random seed 0 is there twice, with different options: name them under "
+      "`variants`");
+  EXPECT_EQ(
+      parse("networks: [uci, uci]\nmodels: [tgn]\nseeds: [0]\nminers: [random]\n").jobs.size(), 1U)
+      << "the same twice is once";
+}
+
+TEST(ExperimentFile, WhatHasNoEffectAnywhereIsRefused) {
+  EXPECT_EQ(parse_error(std::string(kSmall) + "options: {pool: 4}\n"),
+            "grid.yml:1:1: pool has no effect on any run here");
+  EXPECT_EQ(parse_error("networks: [uci]\nmodels: [tgn]\nseeds: [0]\nminers: [random, curnm]\n"
+                        "options: {pool: 4}\n"),
+            "");
 }
 
 TEST(ExperimentFile, RefusesListsAndSeedsThatAreNone) {

@@ -22,6 +22,10 @@ class Watcher final : public RunnerObserver {
  public:
   void on_start(const Assignment&) override { ++started; }
   void on_end(const Assignment&, const RunResult& result) override { ends.push_back(result); }
+  void on_restart(const Assignment&, const std::string& reason) override {
+    restarts.push_back(reason);
+  }
+  void on_elsewhere(const Assignment&) override { ++elsewhere; }
   void on_tick(std::span<const std::int64_t> epochs) override {
     for (std::int64_t done : epochs) most_epochs = std::max(most_epochs, done);
     most_at_once = std::max(most_at_once, epochs.size());
@@ -35,6 +39,8 @@ class Watcher final : public RunnerObserver {
   std::size_t most_at_once = 0;
   std::int64_t most_epochs = 0;
   std::vector<RunResult> ends;
+  std::vector<std::string> restarts;
+  int elsewhere = 0;
 };
 
 class RunnerTest : public ::testing::Test {
@@ -137,6 +143,74 @@ TEST_F(RunnerTest, ContinuesWhatWasBegun) {
   store_.retry(1);
   EXPECT_EQ(run({assignment(0)}).done, 1);
   EXPECT_NE(calls().find("train --resume "), std::string::npos);
+}
+
+TEST_F(RunnerTest, ContinuesWithTheDataWhereItIsNow) {
+  program("[[ -e $out ]] && finish || { begin; kill -KILL $$; }");
+  run({assignment(0)});
+  store_.retry(1);
+  Assignment moved = assignment(0);
+  moved.data = "elsewhere/uci";
+  EXPECT_EQ(run({moved}).done, 1);
+  EXPECT_NE(calls().find(moved.job.folder_name() + " --data elsewhere/uci"), std::string::npos);
+}
+
+TEST_F(RunnerTest, WhatCannotGoOnBeginsAgainWhenItIsRetried) {
+  program("[[ -e $out ]] && { echo 'curnm: damaged' >&2; exit 1; }; begin; kill -KILL $$");
+  EXPECT_EQ(run({assignment(0)}).failed, 1);
+  program("[[ -e $out ]] && { echo 'curnm: damaged' >&2; exit 1; }; finish");
+  store_.retry(1);
+  EXPECT_EQ(run({assignment(0)}).failed, 1) << "nothing is thrown away without being told";
+  store_.retry(1);
+  Assignment retried = assignment(0);
+  retried.retried = true;
+  EXPECT_EQ(run({retried}).done, 1);
+  EXPECT_EQ(watcher_.restarts, std::vector<std::string>{"damaged"});
+}
+
+TEST_F(RunnerTest, WhatFailsAfterProgressKeepsIt) {
+  program("begin; [[ -e $out/more ]] && cat $out/more >> $out/metrics.jsonl; exit 1");
+  Assignment retried = assignment(0);
+  retried.retried = true;
+  EXPECT_EQ(run({retried}).failed, 1);
+  store_.retry(1);
+  write_bytes(folder_.path() / "runs" / retried.job.folder_name() / "more", "{}\n");
+  EXPECT_EQ(run({retried}).failed, 1);
+  EXPECT_TRUE(watcher_.restarts.empty());
+}
+
+TEST_F(RunnerTest, ResultsOnOtherDataAreNotTaken) {
+  program("finish");
+  Assignment mine = assignment(0);
+  mine.digest = "def";  // that of the folder is abc
+  const fs::path folder = folder_.path() / "runs" / mine.job.folder_name();
+  testing::write_run_folder(folder);
+  EXPECT_EQ(run({mine}).failed, 1);
+  EXPECT_NE(stored().reason.find("other data"), std::string::npos);
+  store_.retry(1);
+  mine.digest = "abc";
+  EXPECT_EQ(run({mine}).done, 1);
+  EXPECT_EQ(watcher_.started, 0);
+
+  Assignment retried = assignment(1);
+  testing::write_run_folder(folder_.path() / "runs" / retried.job.folder_name());
+  retried.digest = "def";
+  retried.retried = true;
+  run({retried});
+  EXPECT_EQ(watcher_.started, 1) << "trained again";
+  EXPECT_EQ(watcher_.restarts.size(), 1U);
+}
+
+TEST_F(RunnerTest, AFullDiskStopsAllAndFailsNothing) {
+  program("echo 'curnm: cannot write checkpoint: No space left on device' >&2; exit 1");
+  const RunnerOutcome outcome = run({assignment(0), assignment(1)});
+  EXPECT_TRUE(outcome.disk_full);
+  EXPECT_TRUE(outcome.stopped);
+  EXPECT_EQ(outcome.failed, 0);
+  EXPECT_EQ(watcher_.started, 1);
+  EXPECT_EQ(stored(0).state, RunState::kWaiting);
+  program("finish");
+  EXPECT_EQ(run({assignment(0), assignment(1)}).done, 2);
 }
 
 TEST_F(RunnerTest, KeepsTheReasonOfAFailureAndGoesOn) {
@@ -242,6 +316,7 @@ TEST_F(RunnerTest, LeavesAloneWhatAnotherProcessHas) {
   ASSERT_EQ(answer, 'y');
   const RunnerOutcome outcome = run({taken, assignment(1)});
   EXPECT_EQ(outcome.elsewhere, 1);
+  EXPECT_EQ(watcher_.elsewhere, 1);
   EXPECT_EQ(outcome.done, 1);
   ::kill(other, SIGKILL);
   ::waitpid(other, nullptr, 0);
