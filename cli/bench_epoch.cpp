@@ -46,8 +46,7 @@ class Contender final : public TrainObserver {
     trainer_->run(*this);
   }
   void on_epoch(const EpochRecord& record) override {
-    const std::size_t validate = static_cast<std::size_t>(Stage::kValidate);
-    seconds.push_back(record.seconds - record.stages[validate]);
+    seconds.push_back(record.training_seconds());
     stop_ = true;
   }
   bool stop_requested() override { return stop_; }

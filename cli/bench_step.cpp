@@ -108,7 +108,9 @@ void run_step(StepFlags flags, const CLI::App& command) {
   const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
   refuse_unused<ModelOptions>(command, model.name, model.options);
   check_miner_flags(command, flags.spec.train.miner);
+  hold_pi(command, flags.spec.miner.curnm);
   refuse_idle_flags(command, flags.spec.miner.curnm);
+  refuse_flags(command, {"--patience", "--tolerance", "--select-on"}, "a step");
   set_threads(flags.threads);
   if (flags.spec.train.path == "plain") {
     refuse_flags(command, {"--compare"}, "--path plain");
@@ -116,7 +118,6 @@ void run_step(StepFlags flags, const CLI::App& command) {
   if (!flags.compare.empty() && flags.compare != "plain") {
     throw UsageError(fmt::format("--compare {}: only 'plain' can be compared with", flags.compare));
   }
-  hold_pi(command, flags.spec.miner.curnm);
   const LinkTask task(open_dataset(flags.spec.data), flags.spec.task);
   const double peak = gemm_gflops();
   const StepTimes fast = measure(task, flags.spec, flags.spec.train.path, flags.steps);

@@ -56,7 +56,7 @@ void run_doctor() {
   }
   if (!avx2) warnings.push_back("this CPU has no AVX2: training will be several times slower");
   if (gflops < 20 * torch::get_num_threads()) {
-    warnings.push_back("matrix products are slow: other programs, or the wrong BLAS");
+    warnings.push_back("matrix products are slow: do other programs keep the cores busy?");
   }
   for (const std::string& warning : warnings) fmt::print("warning    {}\n", warning);
   if (warnings.empty()) fmt::print("all well\n");

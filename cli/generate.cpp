@@ -35,7 +35,10 @@ void add_generate(CLI::App& app) {
       "what the other options start from" + presets);
   add_fields(*command, flags->options);
   command->add_flag("--force", flags->force, "replace an existing data set");
-  command->callback([flags] {
+  command->callback([flags, command] {
+    if (flags->options.one_mode) {
+      refuse_flags(*command, {"--source-share"}, "--one-mode: all nodes are sources");
+    }
     const Dataset dataset = generate(flags->options, flags->preset);
     save_dataset(dataset, flags->out, flags->force);
     print_saved(dataset, flags->out);

@@ -33,8 +33,12 @@ std::vector<IdleFlags> idle_flags(const CurnmOptions& options) {
     idle.push_back({{"--pi-strategy", "--pi-min", "--shrink", "--plateau", "--curriculum-metric"},
                     "--ablate pi, which holds pi constant"});
   } else if (options.ablate == "random") {
-    idle.push_back({{"--corrupt", "--delta-min", "--delta-max", "--delta-schedule"},
+    idle.push_back({{"--delta-min", "--delta-max", "--delta-schedule"},
                     "--ablate random, without random negatives"});
+    // They may still be drawn, to measure progress by.
+    if (options.curriculum_metric == "validation") {
+      idle.push_back({{"--corrupt"}, "--ablate random, without random negatives"});
+    }
   } else if (options.ablate == "cache") {
     idle.push_back({{"--tau", "--alpha-max", "--alpha-epochs", "--alpha-schedule"},
                     "--ablate cache, without hard negatives"});

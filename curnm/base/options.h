@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -40,7 +41,7 @@ inline std::string range_of(const Field& field) {
   return field.min > -kAny ? fmt::format("at least {}", field.min) : "";
 }
 
-/// Throws UsageError naming the first value outside its range or choices.
+/// Throws UsageError naming the first value outside its range or choices, or no number at all.
 template <class Options>
 void check_ranges(Options& options) {
   options.fields([]<class T>(const Field& field, T& value) {
@@ -52,10 +53,11 @@ void check_ranges(Options& options) {
       unknown_name(fmt::format("value of --{}", field.name), value, field.choices);
     } else if constexpr (std::integral<T> || std::floating_point<T>) {
       const auto number = static_cast<double>(value);
-      if (number >= field.min && number <= field.max) return;
+      if (std::isfinite(number) && number >= field.min && number <= field.max) return;
+      const std::string range = range_of(field);
       throw UsageError(fmt::format("--{} {} is out of range: {} must be {}", field.name, value,
                                    field.symbol.empty() ? field.name : field.symbol,
-                                   range_of(field)));
+                                   range.empty() ? "a finite number" : range));
     }
   });
 }

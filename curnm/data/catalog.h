@@ -9,7 +9,6 @@ namespace curnm {
 /// A network of the paper's evaluation: where it is published, and by which counts it is known.
 struct CatalogEntry {
   std::string_view name;  // as in the paper's table
-  std::string_view domain;
   std::string_view summary;
   std::string_view url;              // a table, or a zip with one
   std::int64_t events = 0;           // |E|

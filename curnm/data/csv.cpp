@@ -120,6 +120,7 @@ TableLayout layout_by_number(const RowReader& rows, const ReadOptions& options) 
   header.require(layout.src, {"1"}, "src");
   header.require(layout.dst, {"2"}, "dst");
   header.require(layout.time, {"3"}, "time");
+  layout.label = header.claim("", {"4"});
   layout.features = header.unclaimed();
   layout.width = numbers.size();
   return layout;
@@ -133,7 +134,12 @@ TableLayout layout_by_position(const RowReader& rows, const ReadOptions& options
     return layout_by_number(rows, options);
   }
   TableLayout layout{.width = rows.fields().size()};
-  if (layout.width > 3) layout.label = 3;
+  if (layout.width > 3) {
+    layout.label = 3;
+    layout.note =
+        "without a header the columns are taken for src, dst, time, label and features; where they "
+        "are others, import says which: --time-column 4";
+  }
   for (std::size_t column = 4; column < layout.width; ++column) {
     layout.features.push_back(static_cast<int>(column));
   }
@@ -165,7 +171,9 @@ Dataset read_csv(const fs::path& path, const ReadOptions& options) {
     layout.src_prefix = "src:";
     layout.dst_prefix = "dst:";
   }
-  return finish(read_rows(rows, layout), table_name(path));
+  EventTable table = read_rows(rows, layout);
+  if (!layout.note.empty()) table.notes.push_back(layout.note);
+  return finish(std::move(table), table_name(path));
 }
 
 }  // namespace curnm

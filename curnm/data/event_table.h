@@ -21,6 +21,7 @@ struct TableLayout {
   std::size_t width = 0;        // columns that every row must have
   std::string src_prefix = {};  // put before the names, so that user 5 and item 5 differ
   std::string dst_prefix = {};
+  std::string note = {};  // what a person should know about how it was found
 };
 
 struct ReadOptions;

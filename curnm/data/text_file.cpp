@@ -163,7 +163,7 @@ double parse_time(const RowReader& row, std::string_view text) {
     row.fail_here("time '{}' does not fit a double", text);
   }
   if (error != std::errc() || end != last || text.empty()) {
-    row.fail_here("time '{}' is not a number", text);
+    row.fail_here("time '{}' is not a number: dates have to be given in seconds, say", text);
   }
   if (!std::isfinite(value)) row.fail_here("time '{}' is not finite", text);
   if (value < 0) {

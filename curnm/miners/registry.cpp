@@ -47,7 +47,8 @@ std::span<const CurnmPreset> curnm_presets() {
   static const std::array<CurnmPreset, 3> presets = {{
       {"paper", "the paper's method in the readings that measured best (docs/decisions.md)", {}},
       {"published",
-       "as printed: without progress pi rises, random negatives keep their source, delta_min is 0.3",
+       "as printed: without progress pi rises, random negatives keep their source, delta_min is "
+       "0.3",
        {.corruption = {.corrupt = "destination"}, .curnm = {.plateau = "raise", .delta_min = 0.3}}},
       {"ranking",
        "for ranking destinations of a given source, with --select-on source_historical",

@@ -42,12 +42,12 @@ class TaserMiner final : public NegativeMiner {
     Mined mined = learn_from_all(candidates, z, decoder, weights);
     mined.measures = {
         {"distinct_share", counts.gt(0).to(torch::kFloat32).mean().item<double>()},
-        {"confidence", mean(torch::sigmoid(mined.positive_logits), z.path).item<double>()}};
+        {"confidence", mean(sigmoid_of(mined.positive_logits), z.path).item<double>()}};
     return mined;
   }
 
   void observe(const EventBatch& batch, const Candidates&, const Mined& mined) override {
-    const torch::Tensor p = torch::sigmoid(mined.positive_logits).to(torch::kCPU).contiguous();
+    const torch::Tensor p = sigmoid_of(mined.positive_logits).to(torch::kCPU).contiguous();
     std::copy_n(p.data_ptr<float>(), batch.src.size(),
                 confidence_.begin() + static_cast<std::ptrdiff_t>(batch.first));
   }

@@ -29,6 +29,16 @@ Tensor sum_of(std::initializer_list<Tensor> tensors) {
   return torch::full({1}, sum, torch::kFloat32);
 }
 
+/// f of every value, in parts that LibTorch leaves to one thread.
+template <class F>
+Tensor by_parts(const Tensor& x, const F& f) {
+  constexpr std::int64_t kPart = at::internal::GRAIN_SIZE;
+  if (x.numel() <= kPart) return f(x);
+  std::vector<Tensor> parts;
+  for (const Tensor& part : x.reshape(-1).split(kPart)) parts.push_back(f(part));
+  return torch::cat(parts).view(x.sizes());
+}
+
 struct Total : Function<Total> {
   static Tensor forward(AutogradContext* context, const Tensor& x) {
     context->saved_data["shape"] = x.sizes();
@@ -412,6 +422,14 @@ Tensor total(const Tensor& x, Path path) {
 
 Tensor mean(const Tensor& x, Path path) {
   return has_kernels(path, x) ? total(x, path) / x.numel() : x.mean();
+}
+
+Tensor sigmoid_of(const Tensor& x) {
+  return by_parts(x, [](const Tensor& part) { return torch::sigmoid(part); });
+}
+
+Tensor softplus_of(const Tensor& x) {
+  return by_parts(x, [](const Tensor& part) { return torch::softplus(part); });
 }
 
 Tensor squared_sum(const std::vector<Tensor>& tensors) {

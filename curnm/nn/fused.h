@@ -56,6 +56,11 @@ torch::Tensor layer_norm(const torch::Tensor& x, const torch::Tensor& scale,
 torch::Tensor total(const torch::Tensor& x, Path path);
 torch::Tensor mean(const torch::Tensor& x, Path path);
 
+/// LibTorch's functions, whatever the number of threads: it has another formula for the last few
+/// values of a thread's part.
+torch::Tensor sigmoid_of(const torch::Tensor& x);
+torch::Tensor softplus_of(const torch::Tensor& x);
+
 /// The sum of the squares of all tensors, a scalar without gradient.
 torch::Tensor squared_sum(const std::vector<torch::Tensor>& tensors);
 

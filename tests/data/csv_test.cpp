@@ -140,6 +140,9 @@ TEST_F(CsvTest, WithoutAHeaderColumnsHaveNumbers) {
       read("7,b,1,9\n8,c,2,9\n", {.src_column = "3", .time_column = "1", .drop_columns = {"4"}});
   EXPECT_EQ(named_events(swapped), (Events{{"1", "b", 7}, {"2", "c", 8}}));
   EXPECT_TRUE(swapped.edge_features.values.empty());
+  const Dataset fewer = read("a,b,1,7,8,9\nb,c,2,7,8,9\n", {.drop_columns = {"6"}});
+  EXPECT_EQ(to_vector(fewer.labels), (Values{7, 7})) << "still the label";
+  EXPECT_EQ(to_vector(fewer.edge_features.values), (Values{8, 8}));
   EXPECT_THROW(read("a,b,1\n", {.time_column = "ts"}), UsageError);
   EXPECT_THROW(read("a,b,1\n", {.time_column = "4"}), UsageError);
 }
@@ -153,6 +156,14 @@ TEST_F(CsvTest, RowNumbersAreNotFeatures) {
   }
   const Dataset both = read(",u,i,ts,label,idx\n0,a,b,1,0,1\n1,b,c,2,0,2\n");
   EXPECT_EQ(both.edge_features.width, 0) << "an index and DyGLib's idx: the number of the event";
+}
+
+TEST_F(CsvTest, WhatIsGuessedWithoutAHeaderIsSaid) {
+  EXPECT_TRUE(read("a b 1\nb c 2\n").notes.empty());
+  const Dataset konect = read("a b 1 50\nb c 2 60\n");
+  ASSERT_EQ(konect.notes.size(), 1U);
+  EXPECT_NE(konect.notes[0].find("--time-column 4"), std::string::npos) << konect.notes[0];
+  EXPECT_TRUE(read("src,dst,time,weight\na,b,1,50\nb,c,2,60\n").notes.empty());
 }
 
 TEST_F(CsvTest, SeparateIds) {

@@ -112,9 +112,12 @@ TEST(CurnmTelemetryTest, FalseNegativesMatchLoops) {
   EXPECT_GT(found_some, 0);
 }
 
-std::string all_notes(const MiningNetwork& network) {
+std::string all_notes(const MiningNetwork& network, std::int64_t epochs = 60,
+                      const MinerOptions& options = {}) {
   std::string text;
-  for (const std::string& note : network.miner("curnm")->notes()) text += note + "\n";
+  for (const std::string& note : network.miner("curnm", options, epochs)->notes()) {
+    text += note + "\n";
+  }
   return text;
 }
 
@@ -126,6 +129,18 @@ TEST(CurnmNotesTest, SayWhatCannotWork) {
   for (Event& event : events) event.time = 5;
   const MiningNetwork timeless(make_log(events, 50));
   EXPECT_NE(all_notes(timeless).find("same time"), std::string::npos);
+}
+
+// Of 60 epochs eleven have to make progress until pi is 0.5; the first has nothing to exceed.
+TEST(CurnmNotesTest, SayWhereThereIsNoTimeForHardNegatives) {
+  const MiningNetwork network(distinct_log());
+  EXPECT_NE(all_notes(network, 11).find("in 11 epochs pi falls to 0.55 at most"),
+            std::string::npos);
+  EXPECT_EQ(all_notes(network, 12), "");
+  EXPECT_EQ(all_notes(network, 6, {.curnm = {.tau = 0.8}}), "");
+  EXPECT_NE(all_notes(network, 5, {.curnm = {.tau = 0.8}}), "");
+  EXPECT_EQ(all_notes(network, 2, {.curnm = {.ablate = "cache"}}), "") << "none are wanted";
+  EXPECT_EQ(all_notes(network, 2, {.curnm = {.ablate = "pi"}}), "") << "pi is 0.5 from the start";
 }
 
 }  // namespace

@@ -297,6 +297,31 @@ TEST(FusedTest, LongSumsDoNotDependOnThreads) {
   EXPECT_EQ(run(3), expected);
 }
 
+// Where there are so many values, each thread's part ends with a few that have another formula.
+TEST(FusedTest, FunctionsOfManyValuesDoNotDependOnThreads) {
+  for (const std::int64_t many : {5, 32'768, 32'775, 51'600, 100'003}) {
+    for (torch::Tensor (*function)(const torch::Tensor&) : {sigmoid_of, softplus_of}) {
+      const auto run = [&](int threads) {
+        const testing::ScopedThreads scope(threads);
+        const torch::Tensor x = (4 * numbers(1, {many, 1})).requires_grad_(true);
+        const torch::Tensor y = function(x);
+        (y * numbers(2, {many, 1})).sum().backward();
+        return std::pair(y.detach(), x.grad());
+      };
+      const auto [y, gradient] = run(1);
+      EXPECT_EQ(y.sizes(), torch::IntArrayRef({many, 1}));
+      for (const int threads : {2, 3, 5}) {
+        const auto [other_y, other_gradient] = run(threads);
+        EXPECT_TRUE(torch::equal(other_y, y)) << many << " values, " << threads << " threads";
+        EXPECT_TRUE(torch::equal(other_gradient, gradient)) << many << ", " << threads;
+      }
+    }
+  }
+  const torch::Tensor x = numbers(1, {40'000});
+  EXPECT_TRUE(torch::allclose(sigmoid_of(x), torch::sigmoid(x)));
+  EXPECT_TRUE(torch::allclose(softplus_of(x), torch::softplus(x)));
+}
+
 TEST(FusedTest, LinkLogits) {
   for (const std::int64_t width : {1, 5, 16, 33}) {
     const torch::Tensor from = rows({0, 0, 2, 1, 2, 2});

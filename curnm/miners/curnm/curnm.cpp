@@ -117,7 +117,7 @@ class CurnmMiner final : public NegativeMiner {
       ++training_batches_;
     }
     if (!difficulty_.caching) return;
-    const torch::Tensor p = torch::sigmoid(mined.candidate_logits).to(torch::kCPU).contiguous();
+    const torch::Tensor p = sigmoid_of(mined.candidate_logits).to(torch::kCPU).contiguous();
     const std::span<const float> probabilities(p.data_ptr<float>(),
                                                static_cast<std::size_t>(p.numel()));
     const auto width = static_cast<std::size_t>(candidates.width);
@@ -169,6 +169,12 @@ class CurnmMiner final : public NegativeMiner {
       notes.push_back(
           "all training events have the same time: nothing is historical, and the "
           "temporal factor has no effect");
+    }
+    if (cache_ && !caches(least_pi(), options_.tau)) {
+      notes.push_back(
+          fmt::format("in {} epochs pi falls to {:.2f} at most, and hard negatives begin at tau = "
+                      "{}: there will be none (--epochs, --shrink, --tau)",
+                      context_.epochs, least_pi(), options_.tau));
     }
     return notes;
   }
@@ -299,6 +305,15 @@ class CurnmMiner final : public NegativeMiner {
             .positive_irrelevant = of_positive(logits.rests),
             .negative_relevant = of_negative(logits.parts),
             .negative_irrelevant = of_negative(logits.rests)};
+  }
+
+  /// That of the last epoch, if each one makes progress over those before it.
+  double least_pi() const {
+    double pi = options_.pi;
+    for (std::int64_t epoch = 1; epoch < context_.epochs; ++epoch) {
+      pi = next_pi(pi, /*improved=*/epoch > 1, options_);
+    }
+    return pi;
   }
 
   bool by_row() const { return options_.select == "row"; }

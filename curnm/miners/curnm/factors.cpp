@@ -64,7 +64,7 @@ Factors::Factors(const Options& options)
 
 Factor Factors::positive(const torch::Tensor& h_u, const torch::Tensor& h_v,
                          const torch::Tensor& t) {
-  Factor factor{.gate = torch::sigmoid(positive_gate_->context(h_u) + positive_gate_->own(h_v))};
+  Factor factor{.gate = sigmoid_of(positive_gate_->context(h_u) + positive_gate_->own(h_v))};
   factor.relevant = h_v * factor.gate;
   if (time2vec_)
     factor.relevant = factor.relevant * normalise(time2vec_->forward(t), options_.path);
@@ -85,7 +85,7 @@ Factor Factors::negative(const Factor& positive, const torch::Tensor& owner,
     factor.relevant = gated(context, owner, own, h_v, recency, &factor.gate);
     return factor;
   }
-  factor.gate = torch::sigmoid(context.index_select(0, owner) + own);
+  factor.gate = sigmoid_of(context.index_select(0, owner) + own);
   factor.relevant = h_v * factor.gate;
   if (recency.defined()) factor.relevant = factor.relevant * recency;
   return factor;

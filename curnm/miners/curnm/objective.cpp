@@ -12,13 +12,13 @@ torch::Tensor closeness(const FactorLogits& logits, double beta) {
 
 torch::Tensor contrastive_loss(const FactorLogits& logits, std::string_view kind, Path path) {
   const bool raw = kind == "raw";
-  const auto score = [&](const torch::Tensor& x) { return raw ? torch::sigmoid(x) : x; };
+  const auto score = [&](const torch::Tensor& x) { return raw ? sigmoid_of(x) : x; };
   const torch::Tensor positive_r = score(logits.positive_relevant);
   const torch::Tensor positive_ir = score(logits.positive_irrelevant);
   const torch::Tensor negative_r = score(logits.negative_relevant);
   const torch::Tensor negative_ir = score(logits.negative_irrelevant);
   const auto loss = [&](const torch::Tensor& difference) {
-    return raw ? -difference : torch::softplus(-difference) / 4;
+    return raw ? -difference : softplus_of(-difference) / 4;
   };
   return mean(loss(positive_r - positive_ir) + loss(positive_r - negative_r) +
                   loss(negative_ir - negative_r) + loss(negative_ir - positive_ir),
