@@ -166,6 +166,7 @@ Summary summarize_done(const Runs& runs, Figure figure) {
   return summarize(values);
 }
 
+double validation_of(const RunResult& run) { return best_validation_ap(run, run.epochs); }
 double seconds_of(const RunResult& run) { return run.seconds_per_epoch; }
 double ms_per_event_of(const RunResult& run) {
   if (run.training_events <= 0) return kNoValue;
@@ -415,6 +416,7 @@ VariantTable variant_table(const VariantGrid& grid, const Measure& measure) {
       const std::int64_t pool = pool_of(*variant.runs.front());
       group.rows.push_back(
           {.name = variant.name,
+           .validation = summarize_done(variant.runs, validation_of),
            .seeds = seed_scores(variant.runs, measure),
            .seconds = summarize_done(variant.runs, seconds_of),
            .paper_seconds = timed ? paper_pool_seconds(runs.network, pool) : kNoValue});

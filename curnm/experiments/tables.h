@@ -163,6 +163,7 @@ VariantGrid variant_grid_of(const ExperimentRuns& experiment);
 
 struct VariantRow {
   std::string name;
+  Summary validation;  // the best AP of each training: what a variant should be chosen by
   SeedScores seeds;
   Summary percent;                  // difference to the first variant with the same seed
   Comparison to_first;              // empty in the first

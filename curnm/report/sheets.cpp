@@ -239,8 +239,10 @@ Sheet variant_sheet(const VariantTable& table) {
   Sheet sheet{.title = "Variants: " + measure_text(table.measure),
               .caption =
                   "Mean ± standard deviation over seeds, and the difference to the first "
-                  "variant with the same seed in percent of it.",
-              .header = {"network", "variant", "score", "difference %", "p", "seconds per epoch"},
+                  "variant with the same seed in percent of it. Variants are to be chosen by their "
+                  "AP in validation, not by the test.",
+              .header = {"network", "variant", "validation AP", "test AP", "difference %", "p",
+                         "seconds per epoch"},
               .text_columns = 2};
   if (table.comparisons > 0) {
     sheet.caption +=
@@ -258,7 +260,9 @@ Sheet variant_sheet(const VariantTable& table) {
       add_paper(seconds, row.paper_seconds, seconds_text(row.paper_seconds));
       sheet.rows.push_back(
           {row_label(group.network, fmt::format("{} {}", group.model, group.miner)),
-           label(row.name), seeds_cell(row.seeds, first.seeds.summary.count), std::move(difference),
+           label(row.name),
+           number(mean_and_deviation(row.validation, kApDigits), row.validation.mean),
+           seeds_cell(row.seeds, first.seeds.summary.count), std::move(difference),
            number(p_text(row.to_first.p), row.to_first.p.value_or(kNoValue)), std::move(seconds)});
     }
   }

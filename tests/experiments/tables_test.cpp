@@ -248,6 +248,10 @@ TEST(VariantTableTest, LiteralValues) {
     RunResult run = scored_run("uci", "tgn", "curnm", seed, ap);
     run.options = {{"miner", {{"pool", pool}}}};
     run.seconds_per_epoch = 3;
+    run.epochs = 3;
+    run.curve = {{.epoch = 0, .validation_ap = .2},
+                 {.epoch = 1, .validation_ap = ap - .05},
+                 {.epoch = 2, .validation_ap = .1}};
     add_cell(results, "ablation", variant, run);
   };
   add("complete", 0, .80, 8);
@@ -262,6 +266,8 @@ TEST(VariantTableTest, LiteralValues) {
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].name, "complete");
   EXPECT_EQ(rows[0].percent.mean, 0);
+  EXPECT_NEAR(rows[0].validation.mean, (.75 + .45) / 2, 1e-12);
+  EXPECT_NEAR(rows[1].validation.mean, (.71 + .44 + .2) / 3, 1e-12) << "the best of each";
   EXPECT_EQ(rows[0].to_first.p, std::nullopt);
   EXPECT_EQ(rows[0].paper_seconds, 13.2);
   EXPECT_EQ(rows[1].to_first.pairs, 2);
