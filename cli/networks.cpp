@@ -28,10 +28,6 @@ const CatalogEntry& catalogued(const std::string& name, const fs::path& folder) 
   }
 }
 
-bool is_catalogued(const std::string& name) {
-  return std::ranges::find(catalog(), name, &CatalogEntry::name) != catalog().end();
-}
-
 NamedNetwork fetched(const CatalogEntry& entry, const fs::path& folder) {
   say("fetching {}\n", entry.name);
   const fs::path out = folder / entry.name;
@@ -71,8 +67,7 @@ void refuse_other_data(const std::string& name, const NamedNetwork& network,
   if (!differs) return;
   fail(
       "{} is not what it was: the store has results on other data under the name {}. Choose "
-      "another "
-      "--store, or give this network another name",
+      "another --store, or give this network another name",
       network.data, name);
 }
 

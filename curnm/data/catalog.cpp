@@ -54,6 +54,10 @@ bool same_name(std::string_view a, std::string_view b) {
 
 std::span<const CatalogEntry> catalog() { return kCatalog; }
 
+bool is_catalogued(std::string_view name) {
+  return std::ranges::find(kCatalog, name, &CatalogEntry::name) != kCatalog.end();
+}
+
 const CatalogEntry& find_network(std::string_view name) {
   for (const CatalogEntry& entry : kCatalog) {
     if (same_name(entry.name, name)) return entry;

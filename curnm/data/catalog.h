@@ -20,6 +20,8 @@ struct CatalogEntry {
 /// All of them, in the order of the paper's table.
 std::span<const CatalogEntry> catalog();
 
+/// Whether one has that very name.
+bool is_catalogued(std::string_view name);
 /// By name, in any case. Throws UsageError with the nearest name for an unknown one.
 const CatalogEntry& find_network(std::string_view name);
 

@@ -1,6 +1,5 @@
 #include "curnm/data/open.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "curnm/base/error.h"
@@ -33,8 +32,7 @@ Dataset open_dataset(std::string_view data) {
   const std::filesystem::path path(data);
   const std::string name = path.filename().string();
   std::error_code ignored;
-  if (std::ranges::find(catalog(), name, &CatalogEntry::name) != catalog().end() &&
-      !std::filesystem::exists(path, ignored)) {
+  if (is_catalogued(name) && !std::filesystem::exists(path, ignored)) {
     fail("{} does not exist; `curnm fetch {}` downloads that network into data/{}", data, name,
          name);
   }
