@@ -57,14 +57,6 @@ struct Question {
   float score = 0;
 };
 
-/// Whether nodes meet themselves: where none does, nobody asks about it.
-bool has_loops(const EventLog& log) {
-  for (EventId e = 0; e < log.size(); ++e) {
-    if (log.src[e] == log.dst[e]) return true;
-  }
-  return false;
-}
-
 /// Scores questions in time order, each from everything that happened strictly before it.
 void answer(Trainer& trainer, std::vector<Question>& questions) {
   std::vector<Question*> order;
@@ -150,10 +142,11 @@ void run_predict(const PredictFlags& flags) {
   std::vector<Question> questions;
   if (flags.pairs.empty()) {
     const NodeId src = names.find(flags.src);
-    const bool loops = has_loops(task.log());
-    for (NodeId dst : task.destinations_before(flags.time)) {
-      if (dst != src || loops) questions.push_back({src, dst, flags.time});
+    const auto& sources = task.log().src;
+    if (is_bipartite(task.log()) && std::ranges::find(sources, src) == sources.end()) {
+      say("note: {} is no source of this network but a destination\n", flags.src);
     }
+    for (NodeId dst : task.choices(src, flags.time)) questions.push_back({src, dst, flags.time});
     if (questions.empty()) fail("nothing has happened before time {}", flags.time);
   } else {
     questions = read_questions(flags.pairs, names);

@@ -7,7 +7,7 @@ namespace curnm {
 
 /// Average precision of scores against labels, as scikit-learn defines it: the sum over distinct
 /// scores, from the highest, of (recall gained) x (precision there). Ties count as one step.
-/// REQUIRES: at least one positive, no NaN.
+/// REQUIRES: at least one positive. NaN where a score is.
 double average_precision(std::span<const float> positives, std::span<const float> negatives);
 
 /// Area under the ROC curve: the share of (positive, negative) pairs that are ordered rightly, ties

@@ -7,18 +7,11 @@
 namespace curnm {
 namespace {
 
-/// Where destinations can be drawn from: those of the first `events` events of a bipartite network,
-/// all nodes of these events otherwise.
-std::vector<NodeId> destinations_of(const EventLog& log, std::int64_t events) {
-  const auto first = [&](const auto& column) {
-    return column.span().first(static_cast<std::size_t>(events));
-  };
-  const auto dst = first(log.dst);
-  std::vector<NodeId> nodes(dst.begin(), dst.end());
-  if (!is_bipartite(log)) {
-    const auto src = first(log.src);
-    nodes.insert(nodes.end(), src.begin(), src.end());
-  }
+/// Where destinations can be drawn from: those of the events of a bipartite network, all of their
+/// nodes otherwise.
+std::vector<NodeId> destinations_of(const EventLog& log, bool bipartite) {
+  std::vector<NodeId> nodes(log.dst.begin(), log.dst.end());
+  if (!bipartite) nodes.insert(nodes.end(), log.src.begin(), log.src.end());
   return distinct_nodes(std::move(nodes));
 }
 
@@ -59,6 +52,7 @@ LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
 
 LinkTask::LinkTask(Dataset dataset, const TaskOptions& options, const Extent& extent)
     : dataset_(std::move(dataset)),
+      known_(dataset_.head(extent).events),
       data_digest_(dataset_.head(extent).digest()),
       options_(options),
       split_(make_split(dataset_.head(extent), options_)),
@@ -67,10 +61,10 @@ LinkTask::LinkTask(Dataset dataset, const TaskOptions& options, const Extent& ex
       graph_(log()),
       train_pairs_(train_.log),
       train_partners_(train_.log, Partnership::kMutual),
-      pairs_(log()),
-      partners_(log(), Partnership::kMutual),
-      train_destinations_(destinations_of(train_.log, train_.size())),
-      destinations_(destinations_of(log(), extent.events)) {
+      pairs_(known_),
+      partners_(known_, Partnership::kMutual),
+      train_destinations_(destinations_of(train_.log, is_bipartite(train_.log))),
+      destinations_(destinations_of(known_, is_bipartite(known_))) {
   const Timestamp test_start = log().time[split_.first_test];
   validation_ = make_set(split_.validation, &pairs_, log().time[split_.first_validation]);
   test_ = make_set(split_.test, &pairs_, test_start);
@@ -84,9 +78,14 @@ LinkTask::LinkTask(Dataset dataset, const TaskOptions& options, const Extent& ex
   }
 }
 
-std::vector<NodeId> LinkTask::destinations_before(Timestamp t) const {
+std::vector<NodeId> LinkTask::choices(NodeId src, Timestamp t) const {
   const auto times = log().time.span();
-  return destinations_of(log(), std::lower_bound(times.begin(), times.end(), t) - times.begin());
+  const std::int64_t before = std::lower_bound(times.begin(), times.end(), t) - times.begin();
+  // What kind of network it is was known when the task was made, and may have changed until t.
+  const EventLog known = head(log(), std::max(before, known_.size()));
+  std::vector<NodeId> nodes = destinations_of(head(log(), before), is_bipartite(known));
+  if (!has_loops(known)) std::erase(nodes, src);
+  return nodes;
 }
 
 std::unique_ptr<EvaluationSet> LinkTask::make_set(const std::vector<EventId>& ids,

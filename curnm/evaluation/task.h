@@ -85,7 +85,7 @@ class LinkTask {
   /// Throws UsageError for impossible options, Error when the network is too small to split.
   explicit LinkTask(Dataset dataset, const TaskOptions& options = {});
   /// The task of a network as it was when it had `extent`: split, training and evaluation sets are
-  /// those of then. What has come since is known to `log`, `graph` and the like alone, for who
+  /// those of then. What has come since is known to `log`, `graph` and `choices` alone, for who
   /// predicts from it.
   LinkTask(Dataset dataset, const TaskOptions& options, const Extent& extent);
 
@@ -111,8 +111,9 @@ class LinkTask {
   /// Where negatives of a ranking come from: whatever may be predicted at some time, hidden nodes
   /// included, as in the protocol `random`.
   const std::vector<NodeId>& destinations() const { return destinations_; }
-  /// What may be predicted at t: hidden and later nodes too, once they have been seen.
-  std::vector<NodeId> destinations_before(Timestamp t) const;
+  /// What may be predicted for src at t: hidden and later nodes too, once they have been seen;
+  /// src itself only where nodes meet themselves. Nothing at t or later has a say in it.
+  std::vector<NodeId> choices(NodeId src, Timestamp t) const;
   const TaskOptions& options() const { return options_; }
   /// Events per batch of an evaluation: what the batch-mean figures average over, and the step in
   /// which a model observes what it is tested on.
@@ -123,6 +124,7 @@ class LinkTask {
                                           Timestamp observed_until) const;
 
   Dataset dataset_;
+  EventLog known_;  // the log in its extent
   std::string data_digest_;
   TaskOptions options_;
   Split split_;

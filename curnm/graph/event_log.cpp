@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "curnm/base/error.h"
@@ -55,6 +56,10 @@ Timestamp median_step(const EventLog& log) {
   return *middle;
 }
 
+EventLog head(const EventLog& log, std::int64_t events) {
+  return {log.src.head(events), log.dst.head(events), log.time.head(events), log.num_nodes};
+}
+
 bool is_bipartite(const EventLog& log) {
   std::vector<char> is_source(static_cast<std::size_t>(log.num_nodes), 0);
   for (NodeId u : log.src) is_source[static_cast<std::size_t>(u)] = 1;
@@ -62,6 +67,10 @@ bool is_bipartite(const EventLog& log) {
     if (is_source[static_cast<std::size_t>(v)]) return false;
   }
   return true;
+}
+
+bool has_loops(const EventLog& log) {
+  return !std::equal(log.src.begin(), log.src.end(), log.dst.begin(), std::not_equal_to<>());
 }
 
 }  // namespace curnm

@@ -28,8 +28,14 @@ void validate(const EventLog& log);
 /// The events `ids` alone, in that order. REQUIRES: ids ascend. The result numbers its events anew.
 EventLog select(const EventLog& log, std::span<const EventId> ids);
 
+/// The first `events` of them.
+EventLog head(const EventLog& log, std::int64_t events);
+
 /// True when no node is both a source and a destination.
 bool is_bipartite(const EventLog& log);
+
+/// True when a node meets itself.
+bool has_loops(const EventLog& log);
 
 /// The median step between consecutive distinct times; 0 where all are equal.
 Timestamp median_step(const EventLog& log);

@@ -10,8 +10,6 @@
 namespace curnm {
 namespace {
 
-std::size_t index(NodeId node) { return static_cast<std::size_t>(node); }
-
 std::vector<EventId> event_range(EventId begin, EventId end) {
   std::vector<EventId> ids(static_cast<std::size_t>(end - begin));
   std::iota(ids.begin(), ids.end(), begin);

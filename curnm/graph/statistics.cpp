@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::size_t kSlices = 60;
 
-std::size_t index(NodeId node) { return static_cast<std::size_t>(node); }
-
 Quantiles quantiles(std::vector<double> values) {
   Quantiles result{.count = static_cast<std::int64_t>(values.size())};
   if (values.empty()) return result;

@@ -200,7 +200,7 @@ TEST_F(TrainCli, ARunDoesNotGoOnWithOtherData) {
   fs::remove_all(folder_ / "net");
   ASSERT_EQ(curnm("generate --nodes 120 --events 2500 --seed 9 --out net").exit_code, 0);
   const CommandResult resumed = curnm("train --resume run");
-  EXPECT_EQ(resumed.exit_code, 1);
+  EXPECT_EQ(resumed.exit_code, 3);
   EXPECT_TRUE(contains(resumed.err, "net is not the network that this run was trained on"))
       << resumed.err;
 }
@@ -224,7 +224,9 @@ TEST_F(TrainCli, PredictionsFromANetworkThatHasGrown) {
   for (int i = 0; i < 600; ++i)
     table += fmt::format("u{},v{},{}\n", i * 7 % 20, i * 11 % 31, 50 * i);
   write("old.csv", table);
-  write("new.csv", table + "u1,newcomer,30000\nstranger,v3,30010\nu1,newcomer,30020\n");
+  write("new.csv", table +
+                       "u1,newcomer,30000\nstranger,v3,30010\nu1,newcomer,30020\n"
+                       "v3,u1,30030\nv3,v3,30040\n");
   write("other.csv", "u1,v1,1\n" + table.substr(table.find('\n') + 1) + "u1,v2,40000\n");
   for (const std::string model : {"tgn", "jodie", "dysat"}) {
     ASSERT_EQ(
@@ -242,10 +244,20 @@ TEST_F(TrainCli, PredictionsFromANetworkThatHasGrown) {
         << "what has happened since is known";
     const CommandResult other =
         curnm("predict " + model + " --data other.csv --src u1 --time 50000");
-    EXPECT_EQ(other.exit_code, 1);
+    EXPECT_EQ(other.exit_code, 3);
     EXPECT_TRUE(contains(other.err, "new events may only come after")) << other.err;
-    EXPECT_EQ(curnm("eval " + model + " --data new.csv").exit_code, 1) << "another test";
+    EXPECT_EQ(curnm("eval " + model + " --data new.csv").exit_code, 3) << "another test";
   }
+}
+
+TEST_F(TrainCli, SaysWhenADestinationIsAskedForItsDestinations) {
+  ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
+  const json items = json::parse(curnm("predict run --src 3 --time 2592000 --topk 1 --json").out);
+  const std::string item = items[0]["dst"];
+  const CommandResult asked = curnm("predict run --src " + item + " --time 2592000 --topk 1");
+  EXPECT_EQ(asked.exit_code, 0);
+  EXPECT_TRUE(contains(asked.err, item + " is no source of this network")) << asked.err;
+  EXPECT_EQ(curnm("predict run --src 3 --time 2592000 --topk 1").err, "");
 }
 
 TEST_F(TrainCli, NobodyIsProposedToHimselfWhereNobodyMeetsHimself) {
@@ -393,7 +405,7 @@ TEST_F(TrainCli, ARunOfAnOlderProgramIsNotContinuedByGuessing) {
   options["miner"].erase("corrupt");
   write("run/options.json", options.dump());
   const CommandResult resumed = curnm("train --resume run");
-  EXPECT_EQ(resumed.exit_code, 1);
+  EXPECT_EQ(resumed.exit_code, 3);
   EXPECT_TRUE(contains(resumed.err, "older program without --corrupt")) << resumed.err;
   EXPECT_EQ(curnm("eval run").exit_code, 0) << "but it can be tested";
 }

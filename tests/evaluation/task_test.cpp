@@ -30,13 +30,13 @@ TEST(LinkTaskTest, TrainingNeverTouchesHiddenNodesOrTheFuture) {
 TEST(LinkTaskTest, WhatHasBeenSeenMayBePredicted) {
   const LinkTask task(network());
   const EventLog& log = task.log();
-  EXPECT_TRUE(task.destinations_before(log.time.front()).empty());
+  EXPECT_TRUE(task.choices(0, log.time.front()).empty());
   std::size_t hidden_before = 0;
   for (const EventId cut : {300, 1990}) {
     const Timestamp t = log.time[cut];
     std::set<NodeId> seen;
     for (EventId e = 0; e < log.size() && log.time[e] < t; ++e) seen.insert(log.dst[e]);
-    EXPECT_EQ(task.destinations_before(t), std::vector<NodeId>(seen.begin(), seen.end()));
+    EXPECT_EQ(task.choices(log.src[0], t), std::vector<NodeId>(seen.begin(), seen.end()));
     for (NodeId node : task.split().hidden) hidden_before += seen.count(node);
   }
   EXPECT_GT(hidden_before, 0U);
@@ -66,6 +66,56 @@ TEST(LinkTaskTest, WhatComesLaterChangesNoTask) {
   EXPECT_EQ(task.train_destinations(), old_task.train_destinations());
   EXPECT_EQ(task.log().size(), 2000);
   EXPECT_GT(task.graph().events().size(), old_task.graph().events().size());
+}
+
+// Of a bipartite network: a later destination, one that becomes a source, and one that meets
+// itself.
+TEST(LinkTaskTest, WhatComesLaterChangesNoNegativeAndNoEarlierChoice) {
+  const Dataset old = network();
+  ASSERT_TRUE(is_bipartite(old.events));
+  std::vector<NodeId> src(old.events.src.begin(), old.events.src.end());
+  std::vector<NodeId> dst(old.events.dst.begin(), old.events.dst.end());
+  std::vector<Timestamp> time(old.events.time.begin(), old.events.time.end());
+  const NodeId user = src[0];
+  const NodeId item = dst[0];
+  const Timestamp end = time.back();
+  const auto later = [&](NodeId u, NodeId v, Timestamp t) {
+    src.push_back(u);
+    dst.push_back(v);
+    time.push_back(t);
+  };
+  later(user, 80, end + 1);
+  later(item, user, end + 2);
+  later(item, item, end + 3);
+  Dataset grown = old;
+  grown.events = {src, dst, time, 81};
+  grown.edge_features = {};
+  Dataset plain = old;
+  plain.edge_features = {};
+
+  const LinkTask old_task(plain);
+  const LinkTask task(grown, {}, plain.extent());
+  const auto expect_same = [](const EvaluationSet& a, const EvaluationSet& b) {
+    for (std::size_t p = 0; p < protocols().size(); ++p) {
+      EXPECT_TRUE(std::ranges::equal(a.negatives[p].src, b.negatives[p].src));
+      EXPECT_TRUE(std::ranges::equal(a.negatives[p].dst, b.negatives[p].dst));
+    }
+  };
+  expect_same(task.validation(), old_task.validation());
+  expect_same(task.test(), old_task.test());
+  expect_same(*task.new_test(), *old_task.new_test());
+  EXPECT_EQ(task.destinations(), old_task.destinations());
+
+  const auto offered = [&](NodeId source, Timestamp t, NodeId node) {
+    const std::vector<NodeId> nodes = task.choices(source, t);
+    return std::ranges::find(nodes, node) != nodes.end();
+  };
+  EXPECT_EQ(task.choices(user, end + 1), old_task.choices(user, end + 1));
+  EXPECT_TRUE(offered(user, end + 2, 80));
+  EXPECT_FALSE(offered(item, end + 2, user)) << "still bipartite";
+  EXPECT_TRUE(offered(item, end + 3, user));
+  EXPECT_FALSE(offered(item, end + 3, item)) << "nobody has met himself yet";
+  EXPECT_TRUE(offered(item, end + 4, item));
 }
 
 TEST(LinkTaskTest, NewNodeEventsTouchAnUntrainedNode) {
