@@ -136,11 +136,14 @@ Work work_of(const Experiment& experiment, const std::vector<RunState>& states, 
 
 std::string described(const Work& work, const RunnerOptions& options) {
   if (work.jobs.empty()) return work.plan.table() + "nothing is left to run\n";
-  return fmt::format(
-      "{}{} runs to do, {} at a time with {} thread(s) each: about {}, less where training stops "
-      "early\n",
-      work.plan.table(), work.jobs.size(), options.workers, options.threads,
-      time_span(side_by_side(work.seconds, options.workers)));
+  const double seconds = side_by_side(work.seconds, options.workers);
+  const bool all_known = std::ranges::find(work.seconds, 0) == work.seconds.end();
+  return fmt::format("{}{} runs to do, {} at a time with {} thread(s) each: {}\n",
+                     work.plan.table(), work.jobs.size(), options.workers, options.threads,
+                     seconds == 0
+                         ? "for how long is not known yet"
+                         : fmt::format("{} {}, less where training stops early",
+                                       all_known ? "about" : "at least", time_span(seconds)));
 }
 
 /// Shows the plan without leaving a trace: a store is neither made nor changed.

@@ -62,6 +62,17 @@ std::vector<std::int64_t> planned(ResultStore& store, const Experiment& experime
   std::set<std::int64_t> before;
   for (const RunResult& run : store.load({.experiments = {experiment.name}, .curves = false}).runs)
     before.insert(run.id);
+  const std::string title = store.title(experiment.name);
+  const bool shares_runs = std::ranges::any_of(experiment.jobs, [&](const Job& job) {
+    const std::optional<std::int64_t> run = store.find(job);
+    return run && before.contains(*run);
+  });
+  if (!before.empty() && title != experiment.title && !shares_runs) {
+    fail(
+        "the store has another experiment named {} (\"{}\"): give this one another name, or "
+        "another --store",
+        experiment.name, title);
+  }
   const std::vector<std::int64_t> runs = store.plan(experiment);
   for (std::int64_t run : runs) before.erase(run);
   if (!before.empty()) {

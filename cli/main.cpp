@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <system_error>
 
 #include "cli/commands.h"
@@ -10,6 +11,7 @@
 #include "curnm/base/error.h"
 #include "curnm/base/names.h"
 #include "curnm/base/version.h"
+#include "curnm/experiments/runner.h"
 
 namespace curnm::cli {
 namespace {
@@ -107,6 +109,12 @@ int main(int argc, char** argv) {
   } catch (const curnm::UsageError& error) {
     curnm::cli::say("curnm: {}\n", error.what());
     return curnm::cli::kUsage;
+  } catch (const curnm::UnusableRun& error) {
+    curnm::cli::say("curnm: {}\n", error.what());
+    return curnm::kUnusableRun;
+  } catch (const std::bad_alloc&) {
+    curnm::cli::say("curnm: not enough memory\n");
+    return curnm::cli::kFailure;
   } catch (const std::exception& error) {
     // `curnm results ... | head` has read enough: nothing to complain about.
     const auto* failed = dynamic_cast<const std::system_error*>(&error);

@@ -19,6 +19,7 @@
 #include "curnm/base/parallel.h"
 #include "curnm/base/version.h"
 #include "curnm/data/open.h"
+#include "curnm/nn/time_encoding.h"
 #include "curnm/training/run.h"
 
 namespace curnm::cli {
@@ -75,13 +76,14 @@ class RunObserver final : public TrainObserver {
         record.epoch, record.validation_ap, record.best ? "*" : " ", losses, record.seconds,
         on_terminal_ ? "\x1b[K" : "");
     write_metrics(folder_, trainer_.records());
-    if (since_checkpoint_.seconds() >= checkpoint_seconds_) save();
+    if (!saved_ || since_checkpoint_.seconds() >= checkpoint_seconds_) save();
   }
 
   void on_note(const std::string& note) override { say("note: {}\n", note); }
 
   void save() {
     save_checkpoint(trainer_.checkpoint(), folder_ / "checkpoint");
+    saved_ = true;
     since_checkpoint_ = Stopwatch();
   }
 
@@ -92,6 +94,7 @@ class RunObserver final : public TrainObserver {
   std::int64_t until_epoch_;
   bool on_terminal_ = ::isatty(STDERR_FILENO) == 1;
   Stopwatch epoch_watch_;
+  bool saved_ = false;  // in this session: the first epoch always is, whatever becomes of the next
   Stopwatch since_checkpoint_;
   double next_draw_ = 0;
 };
@@ -107,9 +110,8 @@ void print_options(const std::string& part, const ordered_json& options) {
 /// What a reader of the results should know about the data.
 std::vector<std::string> notes_on(const LinkTask& task, const ordered_json& model) {
   std::vector<std::string> notes;
-  // Of the fixed encoding, TimeEncoding.
-  constexpr double kQuickestTurn = 2 * std::numbers::pi;
-  constexpr double kSlowestTurn = 1e9 * kQuickestTurn;
+  constexpr double kQuickestTurn = 2 * std::numbers::pi / CosineTimeEncoding::kHighest;
+  constexpr double kSlowestTurn = 2 * std::numbers::pi / CosineTimeEncoding::kLowest;
   const double span = task.log().time.back() - task.log().time.front();
   const bool fixed = model.value("time-encoding", "") == "fixed";
   if (fixed && span > kSlowestTurn) {
@@ -123,6 +125,11 @@ std::vector<std::string> notes_on(const LinkTask& task, const ordered_json& mode
         "times span {:.3g} units, and the quickest turn of the fixed time encoding takes "
         "{:.2g}: give them in a shorter unit, or try --time-encoding learned",
         span, kQuickestTurn));
+  }
+  if (task.new_test() == nullptr && !task.split().new_test.empty()) {
+    notes.push_back(
+        "the test events with new nodes have one destination: without a negative they are not "
+        "scored");
   }
   for (const ProtocolEntry& entry : protocols()) {
     const std::int64_t rows =
@@ -140,7 +147,7 @@ void print_setup(const RunSpec& spec, const LinkTask& task, const std::string& f
   say("{} on {}: {} training, {} validation, {} test events ({} with new nodes)\n",
       spec.train.model, task.dataset().name, grouped(task.train().size()),
       grouped(task.validation().positives.size()), grouped(task.test().positives.size()),
-      grouped(task.new_test() == nullptr ? 0 : task.new_test()->positives.size()));
+      grouped(std::ssize(task.split().new_test)));
   const ordered_json parts = options_json(spec);
   for (const auto& [part, options] : parts.items()) print_options(part, options);
   say("curnm {}, data {}, run folder {}\n", kVersion, task.data_digest().substr(0, 12), folder);
@@ -194,41 +201,67 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
 void refuse_older(const std::string& folder, const RunSpec& spec) {
   const std::vector<std::string> names = unrecorded_options(folder, spec);
   if (names.empty()) return;
-  fail("{} was begun by an older program without {}: it cannot go on as it began, only be tested",
-       folder, fmt::join(names, ", "));
+  fail<UnusableRun>(
+      "{} was begun by an older program without {}: it cannot go on as it began, only be tested",
+      folder, fmt::join(names, ", "));
+}
+
+/// A training and what it is about.
+struct Session {
+  Session(const RunSpec& of, Dataset dataset)
+      : spec(of), task(std::move(dataset), of.task), trainer(task, of.train, of.model, of.miner) {
+    spec.model = trainer.model_options();
+    spec.miner = trainer.miner_options();
+    spec.data_digest = task.data_digest();
+    spec.extent = task.dataset().extent();
+  }
+
+  RunSpec spec;
+  LinkTask task;
+  Trainer trainer;
+};
+
+std::unique_ptr<Session> new_session(const TrainFlags& flags) {
+  RunSpec spec = flags.spec;
+  spec.data = from_anywhere(spec.data);
+  set_threads(flags.threads);
+  spec.threads = num_threads();
+  Dataset dataset = open_dataset(spec.data);
+  print_notes(dataset);
+  auto session = std::make_unique<Session>(spec, std::move(dataset));
+  create_run(flags.out, session->spec);
+  return session;
+}
+
+/// Of a run that was begun before, still at its beginning.
+std::unique_ptr<Session> old_session(const TrainFlags& flags) {
+  const std::string& folder = flags.resume;
+  RunSpec spec = read_run(folder);
+  set_threads(flags.threads == 0 ? spec.threads : flags.threads);
+  spec.threads = num_threads();
+  Dataset dataset = open_run_data(spec, flags.moved_data);
+  print_notes(dataset);
+  auto session = std::make_unique<Session>(spec, std::move(dataset));
+  refuse_older(folder, session->spec);
+  if (spec.version != kVersion) {
+    say("note: {} was begun by curnm {}, and this is {}: it may not go on to the same bits\n",
+        folder, spec.version, kVersion);
+  }
+  return session;
 }
 
 int run_train(const TrainFlags& flags) {
   watch_signals();
   const bool resuming = !flags.resume.empty();
   const std::string folder = resuming ? flags.resume : flags.out;
-  RunSpec spec = resuming ? read_run(folder) : flags.spec;
-  if (!resuming) spec.data = from_anywhere(spec.data);
-  set_threads(resuming && flags.threads == 0 ? spec.threads : flags.threads);
-  spec.threads = num_threads();
-  Dataset dataset = resuming ? open_run_data(spec, flags.moved_data) : open_dataset(spec.data);
-  print_notes(dataset);
-  const LinkTask task(std::move(dataset), spec.task);
-  Trainer trainer(task, spec.train, spec.model, spec.miner);
-  spec.model = trainer.model_options();
-  spec.miner = trainer.miner_options();
-  spec.data_digest = task.data_digest();
-  spec.extent = task.dataset().extent();
-  if (resuming) {
-    refuse_older(folder, spec);
-    if (spec.version != kVersion) {
-      say("note: {} was begun by curnm {}, and this is {}: it may not go on to the same "
-          "bits\n",
-          folder, spec.version, kVersion);
-    }
-  } else {
-    create_run(folder, spec);
-  }
+  const std::unique_ptr<Session> session = resuming ? old_session(flags) : new_session(flags);
+  Trainer& trainer = session->trainer;
   const FileLock alone(fs::path(folder) / "options.json", "training " + folder);
   if (resuming && fs::exists(fs::path(folder) / "checkpoint")) {
     trainer.resume(read_checkpoint(folder));
+    write_metrics(folder, trainer.records());  // a folder that cannot be written shows it now
   }
-  print_setup(spec, task, folder);
+  print_setup(session->spec, session->task, folder);
 
   RunObserver observer(trainer, folder, flags);
   const TrainOutcome outcome = trainer.run(observer);

@@ -97,6 +97,13 @@ std::vector<Dimension> search_space(const TuneFlags& flags,
   std::vector<Dimension> space;
   for (const std::string& text : flags.vary) {
     const auto [name, list] = assignment_of("--vary", text);
+    const OptionNames of_the_task = option_names<TaskOptions>();
+    if (name == "select-on" || std::ranges::find(of_the_task, name) != of_the_task.end()) {
+      throw UsageError(
+          fmt::format("--vary {0}: it decides what trials are compared by; give all of them one "
+                      "(--set {0}=...)",
+                      name));
+    }
     const std::vector<std::string> values = CLI::detail::split(list, ',');
     const std::set<std::string> distinct(values.begin(), values.end());
     if (distinct.size() < values.size() || distinct.contains("")) {
@@ -291,8 +298,10 @@ std::string flags_text(const ordered_json& flags) {
   return text;
 }
 
-void print_best(const ordered_json& best, const TuneFlags& flags, const std::string& data) {
+void print_best(const ordered_json& best, const TuneFlags& flags, const std::string& data,
+                const std::string& protocol) {
   if (best.empty()) return;
+  fmt::print("AP against {} negatives\n", protocol);
   fmt::print("{:>6}{:>16}{:>12}  options\n", "trial", "validation AP", "test AP");
   for (const ordered_json& trial : best) {
     const ordered_json& test = trial["test_ap"];
@@ -332,7 +341,7 @@ int run_tune(TuneFlags& flags) {
   if (flags.json) {
     fmt::print("{}\n", best.dump(2));
   } else {
-    print_best(best, flags, network.data);
+    print_best(best, flags, network.data, judged_on(trials.jobs.front()));
   }
   return code;
 }

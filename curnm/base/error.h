@@ -21,9 +21,16 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-template <class... Args>
+/// What a run left behind is of no use: its files are damaged or of another program, or the data is
+/// not what it was trained on (exit code 3).
+class UnusableRun : public Error {
+ public:
+  using Error::Error;
+};
+
+template <class Kind = Error, class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(fmt::format(format, std::forward<Args>(args)...));
+  throw Kind(fmt::format(format, std::forward<Args>(args)...));
 }
 
 /// "No such file or directory" and the like, for messages that end in the operating system's

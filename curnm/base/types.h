@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -25,5 +26,8 @@ inline constexpr EventId kNoEvent = -1;
 
 /// The time of something that has not happened: earlier than every event.
 inline constexpr Timestamp kNever = -std::numeric_limits<Timestamp>::infinity();
+
+/// A node, event or row as a position in a container. REQUIRES: i >= 0.
+constexpr std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace curnm

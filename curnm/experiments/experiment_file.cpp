@@ -177,6 +177,9 @@ class Reader {
       if (!YAML::convert<std::int64_t>::decode(entry, seed) || seed < 0) {
         wrong(entry, "a seed is a whole number, 0 or more");
       }
+      if (std::ranges::find(all, seed) != all.end()) {
+        wrong(entry, fmt::format("seed {} is there twice", seed));
+      }
       all.push_back(seed);
     }
     return all;

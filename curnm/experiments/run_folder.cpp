@@ -20,6 +20,16 @@ void flatten(const ordered_json& from, const std::string& prefix, ordered_json& 
   }
 }
 
+/// JSON of a file of the run, or of a line of one.
+ordered_json parse(std::string_view text, const fs::path& file) {
+  try {
+    return ordered_json::parse(text);
+  } catch (const nlohmann::json::exception&) {
+    fail("{} is damaged: `curnm train --resume {}` writes it again", file.string(),
+         file.parent_path().string());
+  }
+}
+
 std::vector<EpochMetrics> read_metrics(const fs::path& file) {
   std::vector<EpochMetrics> curve;
   if (!fs::exists(file)) return curve;
@@ -27,7 +37,7 @@ std::vector<EpochMetrics> read_metrics(const fs::path& file) {
   std::string_view rest = mapped->text();
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
-    const ordered_json line = ordered_json::parse(rest.substr(0, end));
+    const ordered_json line = parse(rest.substr(0, end), file);
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     EpochMetrics epoch{.epoch = line.at("epoch"),
                        .validation_ap = line.at("validation_ap"),
@@ -61,7 +71,7 @@ void read_scores(const ordered_json& result, RunResult& run) {
 }
 
 void read_result(const fs::path& file, RunResult& run) {
-  const ordered_json result = ordered_json::parse(MappedFile::open(file)->text());
+  const ordered_json result = parse(MappedFile::open(file)->text(), file);
   read_scores(result, run);
   run.best_epoch = result.at("best_epoch");
   run.seconds_per_epoch = result.at("seconds_per_epoch");

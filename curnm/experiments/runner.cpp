@@ -21,7 +21,6 @@ constexpr auto kTick = std::chrono::milliseconds(200);
 
 struct Worker {
   const Assignment* assignment;
-  std::int64_t epochs;     // that it had behind it when it was started; -1 where it is new
   std::int64_t log_begin;  // of its output in the log
   ChildProcess process;
 };
@@ -62,7 +61,7 @@ class Runner {
   RunnerOutcome run(std::span<const Assignment> assignments) {
     auto next = assignments.begin();
     while (true) {
-      if (!outcome_.stopped && observer_.stop_requested()) stop();
+      if (!outcome_.stopped && (outcome_.disk_full || observer_.stop_requested())) stop();
       std::erase_if(blocked_, [&](const Assignment* assignment) { return start(*assignment); });
       while (!outcome_.stopped && next != assignments.end() &&
              std::ssize(workers_) + std::ssize(blocked_) < options_.workers) {
@@ -112,8 +111,7 @@ class Runner {
       wait_for_data(assignment);
     } else {
       observer_.on_start(assignment);
-      workers_.push_back({&assignment, begun(assignment) ? epochs_of(assignment) : -1,
-                          output->size(),
+      workers_.push_back({&assignment, output->size(),
                           ChildProcess(options_.program, command(assignment), *output)});
     }
     return true;
@@ -164,9 +162,7 @@ class Runner {
     if (names_full_disk(words)) {
       store_.release(assignment.run, reason);
       outcome_.disk_full = true;
-      if (!outcome_.stopped) stop();
-    } else if (assignment.retried && exit.signal == 0 && !outcome_.stopped &&
-               worker.epochs == epochs_of(assignment)) {  // it could not even begin to go on
+    } else if (assignment.retried && exit.code == kUnusableRun && !outcome_.stopped) {
       discard(assignment, reason);
       blocked_.push_back(&assignment);  // to be started again
     } else {

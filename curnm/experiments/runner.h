@@ -18,6 +18,9 @@ struct Assignment {
   bool retried = false;
 };
 
+/// The exit code of a program that cannot use what the folder of its run holds (UnusableRun).
+inline constexpr int kUnusableRun = 3;
+
 struct RunnerOptions {
   std::filesystem::path program;  // curnm
   std::filesystem::path folder;   // of the run folders and their logs

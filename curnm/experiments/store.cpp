@@ -101,6 +101,12 @@ bool admits(const std::vector<std::string>& wanted, std::string_view name) {
   return wanted.empty() || std::ranges::find(wanted, name) != wanted.end();
 }
 
+/// What a killed process left behind waits for the next one.
+RunState state_of(std::string_view recorded, std::string_view owner) {
+  const RunState state = find_state(recorded);
+  return state == RunState::kRunning && !still_runs(owner) ? RunState::kWaiting : state;
+}
+
 /// Reads what the filter admits, table by table.
 class Loader {
  public:
@@ -160,32 +166,27 @@ class Loader {
   }
 
   static RunResult run_of(const Statement& row) {
-    RunResult run{.id = row.integer(0),
-                  .network = row.string(1),
-                  .model = row.string(2),
-                  .miner = row.string(3),
-                  .seed = row.integer(4),
-                  .flags = nlohmann::json::parse(row.text(5)),
-                  .state = find_state(row.text(6)),
-                  .reason = row.string(7),
-                  .folder = row.string(8),
-                  .version = row.string(9),
-                  .data_digest = row.string(10),
-                  .options = {},
-                  .environment = {row.string(15), row.integer(16), row.integer(17), row.integer(18),
-                                  row.string(19), row.string(20)},
-                  .epochs = row.integer(11),
-                  .best_epoch = row.integer(12),
-                  .seconds_per_epoch = row.real(13),
-                  .training_events = row.integer(14),
-                  .scores = {},
-                  .baselines = {},
-                  .curve = {}};
-    // What a killed process left behind waits for the next one.
-    if (run.state == RunState::kRunning && !still_runs(row.text(21))) {
-      run.state = RunState::kWaiting;
-    }
-    return run;
+    return {.id = row.integer(0),
+            .network = row.string(1),
+            .model = row.string(2),
+            .miner = row.string(3),
+            .seed = row.integer(4),
+            .flags = nlohmann::json::parse(row.text(5)),
+            .state = state_of(row.text(6), row.text(21)),
+            .reason = row.string(7),
+            .folder = row.string(8),
+            .version = row.string(9),
+            .data_digest = row.string(10),
+            .options = {},
+            .environment = {row.string(15), row.integer(16), row.integer(17), row.integer(18),
+                            row.string(19), row.string(20)},
+            .epochs = row.integer(11),
+            .best_epoch = row.integer(12),
+            .seconds_per_epoch = row.real(13),
+            .training_events = row.integer(14),
+            .scores = {},
+            .baselines = {},
+            .curve = {}};
   }
 
   /// Rows come in the order of the tables' primary keys.
@@ -329,9 +330,8 @@ bool ResultStore::claim(std::int64_t run) {
   Transaction transaction(*database_);
   Statement find(*database_, "SELECT state, owner FROM runs WHERE id = ?");
   CURNM_ASSERT(find(run).next());
-  const RunState state = find_state(find.text(0));
-  if (state == RunState::kDone || state == RunState::kFailed) return false;
-  if (state == RunState::kRunning && still_runs(find.text(1))) return false;
+  const RunState state = state_of(find.text(0), find.text(1));
+  if (state != RunState::kWaiting && state != RunState::kPaused) return false;
   database_->set_state(run, RunState::kRunning, this_process(), "");
   transaction.commit();
   return true;
@@ -400,9 +400,9 @@ void ResultStore::record(std::int64_t run, const RunResult& result) {
 }
 
 RunState ResultStore::state(std::int64_t run) const {
-  Statement find(*database_, "SELECT state FROM runs WHERE id = ?");
+  Statement find(*database_, "SELECT state, owner FROM runs WHERE id = ?");
   CURNM_ASSERT(find(run).next());
-  return find_state(find.text(0));
+  return state_of(find.text(0), find.text(1));
 }
 
 std::vector<std::string> ResultStore::experiments() const {
@@ -410,6 +410,11 @@ std::vector<std::string> ResultStore::experiments() const {
   Statement row(*database_, "SELECT name FROM experiments ORDER BY name");
   while (row.next()) names.push_back(row.string(0));
   return names;
+}
+
+std::string ResultStore::title(const std::string& experiment) const {
+  Statement find(*database_, "SELECT title FROM experiments WHERE name = ?");
+  return find(experiment).next() ? find.string(0) : "";
 }
 
 ResultSet ResultStore::load(const ResultFilter& filter) const {

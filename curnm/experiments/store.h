@@ -66,6 +66,8 @@ class ResultStore {
   RunState state(std::int64_t run) const;
   /// The names of all of them.
   std::vector<std::string> experiments() const;
+  /// The title of an experiment; "" where there is none of that name.
+  std::string title(const std::string& experiment) const;
   ResultSet load(const ResultFilter& filter = {}) const;
 
   void save_trials(const std::string& study, std::span<const Trial> trials);

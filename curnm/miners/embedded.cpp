@@ -1,54 +1,24 @@
 #include "curnm/miners/embedded.h"
 
-#include <unordered_map>
-
 #include "curnm/base/distinct_rows.h"
 #include "curnm/nn/tensors.h"
 
 namespace curnm {
-namespace {
-
-/// Numbers (node, time) questions; the same question gets the same number.
-class Numbering {
- public:
-  Numbering(std::vector<NodeId>& nodes, std::vector<Timestamp>& times)
-      : nodes_(nodes), times_(times) {}
-
-  std::int64_t row(NodeId node, Timestamp t) {
-    // Equal questions have equal times, and the batch is in time order: only the questions since
-    // the last change of time can be repeated.
-    if (times_.empty() || times_.back() != t) rows_.clear();
-    const auto [found, is_new] = rows_.try_emplace(node, static_cast<std::int64_t>(nodes_.size()));
-    if (is_new) {
-      nodes_.push_back(node);
-      times_.push_back(t);
-    }
-    return found->second;
-  }
-
- private:
-  std::vector<NodeId>& nodes_;
-  std::vector<Timestamp>& times_;
-  std::unordered_map<NodeId, std::int64_t> rows_;  // of the last time
-};
-
-}  // namespace
 
 BatchRoots::BatchRoots(const EventBatch& batch, const Candidates& candidates) {
-  Numbering numbering(nodes_, times_);
   const auto width = static_cast<std::size_t>(candidates.width);
   const ExtraPairs& extra = candidates.extra;
   std::size_t x = 0;
   for (std::size_t i = 0; i < batch.src.size(); ++i) {
     const Timestamp t = batch.time[i];
-    source_.push_back(numbering.row(batch.src[i], t));
-    dst_.push_back(numbering.row(batch.dst[i], t));
+    source_.push_back(questions_.row(batch.src[i], t));
+    dst_.push_back(questions_.row(batch.dst[i], t));
     for (std::size_t j = 0; j < width; ++j) {
-      candidates_.push_back(numbering.row(candidates.nodes[i * width + j], t));
+      candidates_.push_back(questions_.row(candidates.nodes[i * width + j], t));
     }
     for (; x < extra.rows.size() && extra.rows[x] == static_cast<std::int64_t>(i); ++x) {
-      extra_source_.push_back(numbering.row(extra.src[x], t));
-      extra_dst_.push_back(numbering.row(extra.dst[x], t));
+      extra_source_.push_back(questions_.row(extra.src[x], t));
+      extra_dst_.push_back(questions_.row(extra.dst[x], t));
     }
   }
   DistinctRows sources(roots().size());

@@ -7,7 +7,7 @@
 #include "curnm/nn/fused.h"
 #include "curnm/sampling/candidates.h"
 #include "curnm/sampling/event_batch.h"
-#include "curnm/sampling/neighbor_sampler.h"
+#include "curnm/sampling/questions.h"
 
 namespace curnm {
 
@@ -18,12 +18,11 @@ class BatchRoots {
  public:
   BatchRoots(const EventBatch& batch, const Candidates& candidates);
 
-  Roots roots() const { return {nodes_, times_}; }
+  Roots roots() const { return questions_.roots(); }
 
  private:
   friend class Embedded;
-  std::vector<NodeId> nodes_;     // [R], distinct with their times
-  std::vector<Timestamp> times_;  // [R]
+  Questions questions_;  // [R]
   // As in Embedded.
   std::vector<std::int64_t> sources_;
   std::vector<std::int64_t> source_;

@@ -11,8 +11,6 @@
 namespace curnm {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// The last event of a node in a batch, and its other endpoint.
 struct LastEvent {
   NodeId node;

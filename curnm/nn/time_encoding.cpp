@@ -1,5 +1,6 @@
 #include "curnm/nn/time_encoding.h"
 
+#include <cmath>
 #include <numbers>
 
 #include "curnm/base/error.h"
@@ -10,7 +11,8 @@ namespace curnm {
 CosineTimeEncoding::CosineTimeEncoding(std::int64_t width, bool learned, double scale)
     : scale_(learned ? scale : 1) {
   const torch::Tensor frequency =
-      torch::pow(10.0, -torch::linspace(0, 9, width, torch::TensorOptions(torch::kFloat64)));
+      torch::pow(10.0, torch::linspace(std::log10(kHighest), std::log10(kLowest), width,
+                                       torch::TensorOptions(torch::kFloat64)));
   const torch::Tensor phase = torch::zeros({width}, torch::kFloat64);
   frequency_ = learned ? register_parameter("frequency", frequency)
                        : register_buffer("frequency", frequency);

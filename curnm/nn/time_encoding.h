@@ -8,13 +8,16 @@ namespace curnm {
 
 /// phi(dt) = cos(w·dt + b), the time encoding of TGAT and TGN (Xu et al. 2020, arXiv 2002.07962v1).
 ///
-/// Fixed (default): w log-spaced from 1 to 1e-9 and b = 0, never trained. Trained on raw seconds,
+/// Fixed (default): w log-spaced from kHighest to kLowest and b = 0, never trained. On raw seconds,
 /// one Adam step of 1e-4 would turn the phase of a gap of a million seconds by 100 radians.
 /// Learned: w and b are parameters and dt is divided by `scale` first, so that a step stays a step.
 ///
 /// Phases are computed and reduced in double: float would lose the phase of long gaps.
 class CosineTimeEncoding : public torch::nn::Module {
  public:
+  static constexpr double kHighest = 1;
+  static constexpr double kLowest = 1e-9;
+
   CosineTimeEncoding(std::int64_t width, bool learned, double scale);
 
   /// dt of any shape, double -> [..., width], float.

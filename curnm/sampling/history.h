@@ -84,10 +84,6 @@ class History {
     std::int64_t begin;  // of its times
   };
 
-  template <class T>
-  static std::size_t index(T i) {
-    return static_cast<std::size_t>(i);
-  }
   /// Position in times_ of the pair's first event that is not before t.
   std::int64_t not_before(PairId pair, Timestamp t) const;
   /// The slot of (u, v) in the hash table: its own, or the free one where it belongs.

@@ -61,8 +61,9 @@ void Checkpoint::restore(const std::string& name, torch::nn::Module& module) con
   for (auto& item : module.named_parameters()) {
     const auto found = tensors.find(name + "/" + item.key());
     if (found == tensors.end() || found->second.sizes() != item.value().sizes()) {
-      fail("the checkpoint does not fit the model: {}/{} is missing or has another shape", name,
-           item.key());
+      fail<UnusableRun>(
+          "the checkpoint does not fit the model: {}/{} is missing or has another shape", name,
+          item.key());
     }
     item.value().copy_(found->second);
   }
@@ -91,12 +92,13 @@ Checkpoint load_checkpoint(const fs::path& file) {
   const auto mapped = MappedFile::open(file);
   std::string_view bytes = mapped->text();
   const auto damaged = [&](std::string_view why) {
-    fail("{} is damaged: {}; its run can only be trained again", file.string(), why);
+    fail<UnusableRun>("{} is damaged: {}; its run can only be trained again", file.string(), why);
   };
   if (!bytes.starts_with(kMagic.substr(0, kMagic.find('1')))) {
-    fail("{} is not a curnm checkpoint", file.string());
+    fail<UnusableRun>("{} is not a curnm checkpoint", file.string());
   }
-  if (!bytes.starts_with(kMagic)) fail("{} was written by another version of curnm", file.string());
+  if (!bytes.starts_with(kMagic))
+    fail<UnusableRun>("{} was written by another version of curnm", file.string());
   if (bytes.size() < kMagic.size() + sizeof(std::uint64_t) + kDigestSize)
     damaged("it is truncated");
   const std::string_view expected = bytes.substr(bytes.size() - kDigestSize);

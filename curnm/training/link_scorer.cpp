@@ -1,34 +1,14 @@
 #include "curnm/training/link_scorer.h"
 
 #include <cmath>
-#include <map>
 
 #include "curnm/base/distinct_rows.h"
 #include "curnm/base/error.h"
 #include "curnm/nn/tensors.h"
+#include "curnm/sampling/questions.h"
 
 namespace curnm {
 namespace {
-
-/// (node, time) questions, each once.
-class Questions {
- public:
-  std::int64_t row(NodeId node, Timestamp t) {
-    const auto [found, is_new] =
-        rows_.try_emplace({t, node}, static_cast<std::int64_t>(nodes_.size()));
-    if (is_new) {
-      nodes_.push_back(node);
-      times_.push_back(t);
-    }
-    return found->second;
-  }
-  Roots roots() const { return {nodes_, times_}; }
-
- private:
-  std::map<std::pair<Timestamp, NodeId>, std::int64_t> rows_;
-  std::vector<NodeId> nodes_;
-  std::vector<Timestamp> times_;
-};
 
 /// The sources of pairs, or their destinations: the embeddings among them, and whose is which.
 struct Ends {

@@ -44,7 +44,7 @@ auto read_options(const fs::path& folder, const Read& read) {
   try {
     return read(ordered_json::parse(MappedFile::open(file)->text()));
   } catch (const nlohmann::json::exception& error) {
-    fail("{} is damaged: {}", file.string(), error.what());
+    fail<UnusableRun>("{} is damaged: {}", file.string(), error.what());
   }
 }
 
@@ -111,9 +111,10 @@ Dataset open_run_data(const RunSpec& spec, const std::string& data, bool grown) 
   if (grown && may_have_grown && dataset.head(spec.extent).digest() == spec.data_digest) {
     return dataset;
   }
-  fail("{} is not the network that this run was trained on: its digest is {}, and not {}{}", path,
-       dataset.digest(), spec.data_digest,
-       grown ? "; new events may only come after the old ones" : "");
+  fail<UnusableRun>(
+      "{} is not the network that this run was trained on: its digest is {}, and not {}{}", path,
+      dataset.digest(), spec.data_digest,
+      grown ? "; new events may only come after the old ones" : "");
 }
 
 Checkpoint read_checkpoint(const fs::path& folder) {

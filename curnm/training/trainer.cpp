@@ -188,6 +188,8 @@ bool Trainer::train_epoch(TrainObserver& observer) {
   for (; position_ + 1 < bounds.size(); ++position_) {
     if (observer.stop_requested()) return false;
     const EventBatch batch = task_.train().batch(bounds[position_], bounds[position_ + 1]);
+    // The key without a position is that of the boundaries. A batch only splits its own, so that
+    // the + 1, which makes the first one that of the next epoch's boundaries, does no harm.
     const Rng key(options_.seed, Stream::kTraining, static_cast<std::uint64_t>(epoch_) + 1,
                   position_);
 
@@ -227,10 +229,8 @@ void Trainer::check_finite(const Mined& mined) const {
   if (epoch_ == 0 && position_ == 0) {
     fail("the loss of the very first batch is no number: times or features may be too large");
   }
-  fail(
-      "the loss became {} in epoch {}, batch {}; the last checkpoint is unharmed. A smaller "
-      "--learning-rate usually helps",
-      loss, epoch_, position_);
+  fail("the loss became {} in epoch {}, batch {}{}. A smaller --learning-rate usually helps", loss,
+       epoch_, position_, epoch_ > 0 ? "; the last checkpoint is unharmed" : "");
 }
 
 /// Validation AP, from the state at the end of training; leaves that state.
@@ -364,8 +364,8 @@ Checkpoint Trainer::checkpoint() const {
 void Trainer::check_origin(const Checkpoint& checkpoint) const {
   const ordered_json& document = checkpoint.document;
   if (document.at("data_digest") != task_.data_digest()) {
-    fail("the checkpoint belongs to another data set (digest {}, this one has {})",
-         document.at("data_digest").get<std::string>(), task_.data_digest());
+    fail<UnusableRun>("the checkpoint belongs to another data set (digest {}, this one has {})",
+                      document.at("data_digest").get<std::string>(), task_.data_digest());
   }
   // One of an older program may lack options that it did not have, and name some without use.
   const ordered_json present = options_json(options_, model_options_, miner_options_);
@@ -373,8 +373,8 @@ void Trainer::check_origin(const Checkpoint& checkpoint) const {
     const ordered_json& written = document.at("options").at(part);
     for (const auto& [name, value] : options.items()) {
       if (!written.contains(name) || written[name] == value) continue;
-      fail("the checkpoint was written with {} {}, and not {}", name, written[name].dump(),
-           value.dump());
+      fail<UnusableRun>("the checkpoint was written with {} {}, and not {}", name,
+                        written[name].dump(), value.dump());
     }
   }
 }

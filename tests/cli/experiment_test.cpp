@@ -74,6 +74,22 @@ TEST_F(ExperimentCli, SaysWhenAnExperimentIsNoLongerWhatItWas) {
   EXPECT_TRUE(contains(again.err, "2 run(s) that small had before")) << again.err;
 }
 
+TEST_F(ExperimentCli, ANameBelongsToOneExperiment) {
+  write("grid.yml", grid("[net]", 1));
+  ASSERT_EQ(curnm("experiment grid.yml").exit_code, 0);
+  std::string other = grid("[net]", 1) + "title: Another\n";
+  other.replace(other.find("[0, 1]"), 6, "[5]");
+  write("other.yml", other);
+  for (const char* command :
+       {"experiment other.yml",
+        "tune net --model jodie --epochs 1 --strategy grid --vary pool=2,6 --study small"}) {
+    const CommandResult taken = curnm(command);
+    EXPECT_EQ(taken.exit_code, 1) << command;
+    EXPECT_TRUE(contains(taken.err, "the store has another experiment named small")) << taken.err;
+  }
+  EXPECT_EQ(runs().size(), 4U);
+}
+
 TEST_F(ExperimentCli, ResultsOnOtherDataAreNotMixed) {
   write("grid.yml", grid("[net]", 1));
   ASSERT_EQ(curnm("experiment grid.yml").exit_code, 0);
@@ -258,6 +274,8 @@ TEST_F(ExperimentCli, ASearchSaysWhatItCannotDo) {
   EXPECT_TRUE(contains(error("--miner random"), "say what to try"));
   EXPECT_TRUE(contains(error("--vary pool=2,2"), "different values"));
   EXPECT_TRUE(contains(error("--vary pool=2 --vary pool=4"), "twice"));
+  EXPECT_TRUE(contains(error("--vary select-on=trans,random"), "what trials are compared by"));
+  EXPECT_TRUE(contains(error("--vary hidden-share=0,0.5"), "--set hidden-share=..."));
   EXPECT_TRUE(contains(error("--set epochs=4"), "use --epochs"));
   EXPECT_TRUE(contains(error("--set pool=4 --set pool=8"), "twice"));
   EXPECT_TRUE(contains(error("--set pool=4 --vary pool=4,8"), "--set and --vary both have pool"));

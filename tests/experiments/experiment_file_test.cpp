@@ -183,6 +183,8 @@ TEST(ExperimentFile, RefusesListsAndSeedsThatAreNone) {
             "grid.yml:1:11: networks is a list with at least one entry");
   EXPECT_EQ(parse_error(with("[uci]", "[0, x]")),
             "grid.yml:4:12: a seed is a whole number, 0 or more");
+  EXPECT_EQ(parse_error("networks: [uci]\nmodels: [tgn]\nminers: [random]\nseeds: [3, 3]\n"),
+            "grid.yml:4:12: seed 3 is there twice");
   EXPECT_NE(parse_error(with("[uci]", "[-1]")), "");
   EXPECT_NE(parse_error(with("[uci]", "[0.5]")), "");
   EXPECT_NE(parse_error(with("[[uci]]", "[0]")), "");

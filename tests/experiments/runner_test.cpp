@@ -156,9 +156,9 @@ TEST_F(RunnerTest, ContinuesWithTheDataWhereItIsNow) {
 }
 
 TEST_F(RunnerTest, WhatCannotGoOnBeginsAgainWhenItIsRetried) {
-  program("[[ -e $out ]] && { echo 'curnm: damaged' >&2; exit 1; }; begin; kill -KILL $$");
+  program("[[ -e $out ]] && { echo 'curnm: damaged' >&2; exit 3; }; begin; kill -KILL $$");
   EXPECT_EQ(run({assignment(0)}).failed, 1);
-  program("[[ -e $out ]] && { echo 'curnm: damaged' >&2; exit 1; }; finish");
+  program("[[ -e $out ]] && { echo 'curnm: damaged' >&2; exit 3; }; finish");
   store_.retry(1);
   EXPECT_EQ(run({assignment(0)}).failed, 1) << "nothing is thrown away without being told";
   store_.retry(1);
@@ -168,15 +168,17 @@ TEST_F(RunnerTest, WhatCannotGoOnBeginsAgainWhenItIsRetried) {
   EXPECT_EQ(watcher_.restarts, std::vector<std::string>{"damaged"});
 }
 
-TEST_F(RunnerTest, WhatFailsAfterProgressKeepsIt) {
-  program("begin; [[ -e $out/more ]] && cat $out/more >> $out/metrics.jsonl; exit 1");
+// A training that goes on to the same bits fails in the same epoch again.
+TEST_F(RunnerTest, WhatGoesOnAndFailsAgainIsKept) {
+  program("begin; exit 1");
   Assignment retried = assignment(0);
   retried.retried = true;
   EXPECT_EQ(run({retried}).failed, 1);
   store_.retry(1);
-  write_bytes(folder_.path() / "runs" / retried.job.folder_name() / "more", "{}\n");
+  write_bytes(folder_.path() / "runs" / retried.job.folder_name() / "checkpoint", "best");
   EXPECT_EQ(run({retried}).failed, 1);
   EXPECT_TRUE(watcher_.restarts.empty());
+  EXPECT_TRUE(fs::exists(folder_.path() / "runs" / retried.job.folder_name() / "checkpoint"));
 }
 
 TEST_F(RunnerTest, ResultsOnOtherDataAreNotTaken) {
@@ -211,6 +213,19 @@ TEST_F(RunnerTest, AFullDiskStopsAllAndFailsNothing) {
   EXPECT_EQ(stored(0).state, RunState::kWaiting);
   program("finish");
   EXPECT_EQ(run({assignment(0), assignment(1)}).done, 2);
+}
+
+TEST_F(RunnerTest, AFullDiskStopsTheOtherWorkers) {
+  program(
+      "[[ $out == *-curnm-1-* ]] && { echo 'curnm: No space left on device' >&2; exit 1; }; "
+      "begin; trap 'exit 143' TERM; sleep 60 & wait $!");
+  const RunnerOutcome outcome =
+      run({assignment(0), assignment(1), assignment(2), assignment(3)}, /*workers=*/3);
+  EXPECT_TRUE(outcome.disk_full);
+  EXPECT_TRUE(outcome.stopped);
+  EXPECT_EQ(outcome.failed, 0);
+  EXPECT_EQ(watcher_.started, 3);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(stored(i).state, RunState::kWaiting);
 }
 
 TEST_F(RunnerTest, KeepsTheReasonOfAFailureAndGoesOn) {

@@ -164,8 +164,8 @@ TEST_F(StoreTest, ARunOfADeadProcessIsFree) {
   int status = 0;
   ::waitpid(child, &status, 0);
   ASSERT_EQ(status, 0);
-  EXPECT_EQ(store.state(id), RunState::kRunning);
-  EXPECT_EQ(store.load().runs[0].state, RunState::kWaiting) << "as a person should see it";
+  EXPECT_EQ(store.state(id), RunState::kWaiting);
+  EXPECT_EQ(store.load().runs[0].state, RunState::kWaiting);
   EXPECT_TRUE(store.claim(id));
 }
 

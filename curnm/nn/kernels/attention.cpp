@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "curnm/base/parallel.h"
+#include "curnm/base/types.h"
 #include "curnm/nn/kernels/rows.h"
 #include "curnm/nn/kernels/simd.h"
 
@@ -12,8 +13,6 @@ namespace curnm::kernels {
 namespace {
 
 constexpr std::int64_t kGrain = 32;  // roots that are worth a thread
-
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 void clear(float* values, std::int64_t count) {
   if (count > 0) std::memset(values, 0, index(count) * sizeof(float));  // it may be null otherwise

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "curnm/base/error.h"
 #include "curnm/nn/kernels/simd.h"
 
 namespace curnm::kernels {
@@ -53,6 +54,7 @@ CURNM_KERNEL bool has_value(const float* row, std::int64_t width) {
 }  // namespace
 
 RowGroups RowGroups::of(std::span<const std::int64_t> rows, std::int64_t targets) {
+  CURNM_ASSERT(rows.size() <= INT32_MAX);
   RowGroups groups;
   groups.offsets.assign(static_cast<std::size_t>(targets) + 1, 0);
   groups.members.resize(rows.size());
