@@ -51,6 +51,13 @@ class Header {
         "no column is named like a {0} ({1}); say which one with `curnm import --{0}-column`", what,
         fmt::join(names_, ", "));
   }
+  /// A second column of a name that has a meaning would be taken for a feature: the time, say.
+  void refuse_repeated() const {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (claimed_[i] || !is_claimed(names_[i])) continue;
+      rows_.fail_here("two columns are named '{}'; rename one, or leave it out", names_[i]);
+    }
+  }
   std::vector<int> unclaimed() const {
     std::vector<int> columns;
     for (std::size_t i = 0; i < claimed_.size(); ++i) {
@@ -106,6 +113,7 @@ TableLayout layout_from_header(const RowReader& rows, const ReadOptions& options
   layout.label = header.claim("", {"label", "state_label"});
   layout.roll = header.claim("", {"ext_roll"});
   layout.features = header.unclaimed();
+  header.refuse_repeated();
   layout.width = rows.fields().size();
   return layout;
 }
@@ -153,8 +161,7 @@ bool recognises_csv(const fs::path& path) { return fs::is_regular_file(path); }
 TableLayout table_layout(RowReader& rows, const ReadOptions& options) {
   if (!rows.next()) fail("{} is empty", rows.path());
   if (rows.fields().size() < 3) {
-    rows.fail_here("{} column(s); a network needs at least src, dst and time",
-                   rows.fields().size());
+    rows.fail_here("{} column(s); src, dst and time are needed at least", rows.fields().size());
   }
   // Without a header the third column is the time, and a time is a number.
   const bool has_header = !is_number(rows.fields()[2]);

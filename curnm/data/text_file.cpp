@@ -44,6 +44,18 @@ std::string_view trim(std::string_view text) {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
+/// Text that would be read as something else.
+void refuse_other_text(std::string_view text, const fs::path& path) {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    fail("{} is UTF-16: convert it, for example with `iconv -f utf-16 -t utf-8`", path.string());
+  }
+  const std::string_view start = text.substr(0, 1 << 16);
+  if (start.find('\r') != start.npos && start.find('\n') == start.npos) {
+    fail("the lines of {} end with CR alone: convert them, for example with `tr '\\r' '\\n'`",
+         path.string());
+  }
+}
+
 /// The first of tab, comma and semicolon that stands outside quotes, else blanks.
 char find_delimiter(std::string_view row) {
   for (char candidate : {'\t', ',', ';'}) {
@@ -61,9 +73,11 @@ char find_delimiter(std::string_view row) {
 }  // namespace
 
 TextFile::TextFile(const fs::path& path) : mapped_(MappedFile::open(path)) {
-  if (!is_gzip(mapped_->text())) return;
-  inflated_ = inflate(path);
-  mapped_.reset();
+  if (is_gzip(mapped_->text())) {
+    inflated_ = inflate(path);
+    mapped_.reset();
+  }
+  refuse_other_text(text(), path);
 }
 
 std::string TextFile::first_line(const fs::path& path) {
@@ -163,7 +177,8 @@ double parse_time(const RowReader& row, std::string_view text) {
     row.fail_here("time '{}' does not fit a double", text);
   }
   if (error != std::errc() || end != last || text.empty()) {
-    row.fail_here("time '{}' is not a number: dates have to be given in seconds, say", text);
+    row.fail_here("time '{}' is not a number (dates have to be converted, to seconds for example)",
+                  text);
   }
   if (!std::isfinite(value)) row.fail_here("time '{}' is not finite", text);
   if (value < 0) {

@@ -18,8 +18,10 @@ struct AdamOptions {
   Path path = Path::kFast;
 };
 
-/// Adam (Kingma, Ba 2015, arXiv 1412.6980v9), as torch::optim::Adam computes it. Ours because its
-/// state is a list of tensors, which a checkpoint can carry between versions of LibTorch.
+/// Adam (Kingma, Ba 2015, arXiv 1412.6980v9), as torch::optim::Adam computes it, but with one count
+/// of steps for all parameters: one that gets its first gradient late is not taken for new. Ours
+/// because its state is a list of tensors, which a checkpoint can carry between versions of
+/// LibTorch.
 class Adam {
  public:
   Adam(std::vector<torch::Tensor> parameters, const AdamOptions& options);

@@ -293,7 +293,7 @@ Sheet options_sheet(const Runs& runs) {
               .caption = "All values that occur; options of a model or miner are listed under it.",
               .header = {"of", "option", "values"},
               .text_columns = 3};
-  // By first occurrence: the order of options.json is the one that people know from the help text.
+  // By first occurrence: that of options.json for a run, of the alphabet for those of a store.
   std::vector<std::pair<std::string, std::string>> order;
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> values;
   for (const RunResult* run : runs) {

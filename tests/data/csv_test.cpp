@@ -351,6 +351,15 @@ INSTANTIATE_TEST_SUITE_P(
         {"NoTimeColumn",
          "src,dst,when\nx,y,1\n",
          {"edges.csv:1: no column is named like a time (src, dst, when)", "--time-column"}},
+        {"TwoTimeColumns",
+         "src,dst,time,Time\nx,y,1,1\n",
+         {"edges.csv:1: two columns are named 'Time'"}},
+        {"Utf16",
+         std::string("\xff\xfe"
+                     "s\0r\0c\0",
+                     8),
+         {"edges.csv is UTF-16", "iconv"}},
+        {"LinesEndWithCr", "src,dst,time\ra,b,1\r", {"edges.csv end with CR alone"}},
     }),
     [](const auto& instance) { return std::string(instance.param.name); });
 

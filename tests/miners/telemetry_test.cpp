@@ -134,7 +134,7 @@ TEST(CurnmNotesTest, SayWhatCannotWork) {
 // Of 60 epochs eleven have to make progress until pi is 0.5; the first has nothing to exceed.
 TEST(CurnmNotesTest, SayWhereThereIsNoTimeForHardNegatives) {
   const MiningNetwork network(distinct_log());
-  EXPECT_NE(all_notes(network, 11).find("in 11 epochs pi falls to 0.55 at most"),
+  EXPECT_NE(all_notes(network, 11).find("pi will not fall below 0.55 in 11 epoch(s)"),
             std::string::npos);
   EXPECT_EQ(all_notes(network, 12), "");
   EXPECT_EQ(all_notes(network, 6, {.curnm = {.tau = 0.8}}), "");

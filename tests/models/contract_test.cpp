@@ -56,6 +56,11 @@ class ModelContract : public ::testing::TestWithParam<Case> {
   /// batches.
   static torch::Tensor embed_all(Model& model, const EventLog& log, const TemporalGraph& graph,
                                  EventId seen, Timestamp t) {
+    return embed_all(model, log, graph, seen, t, t);
+  }
+  /// The same in a batch that begins at `now`.
+  static torch::Tensor embed_all(Model& model, const EventLog& log, const TemporalGraph& graph,
+                                 EventId seen, Timestamp t, Timestamp now) {
     model.look_at(graph);
     model.forget();
     model.eval();
@@ -71,7 +76,7 @@ class ModelContract : public ::testing::TestWithParam<Case> {
     std::vector<NodeId> nodes(static_cast<std::size_t>(log.num_nodes));
     std::iota(nodes.begin(), nodes.end(), 0);
     const std::vector<Timestamp> times(nodes.size(), t);
-    return model.embed({nodes, times}, t, Rng(5, Stream::kTest));
+    return model.embed({nodes, times}, now, Rng(5, Stream::kTest));
   }
 };
 
@@ -125,6 +130,22 @@ TEST_P(ModelContract, NeverSeesWhatIsHidden) {
     const EventLog shorter = select(log, kept);
     EXPECT_TRUE(torch::equal(z, embed_all(*make(log), shorter, TemporalGraph(shorter), hidden, t)));
   }
+}
+
+// Of a question within a batch everything before its own time may be seen, and what a batch shares
+// looks no further than its beginning: nothing from the question's time on counts.
+TEST_P(ModelContract, NeverSeesWhatIsHiddenWithinABatch) {
+  const EventLog log = random_log(2, {.nodes = 12, .events = 90, .distinct_times = 60});
+  const TemporalGraph graph(log);
+  const EventId seen = 49;  // where the batch begins
+  const Timestamp now = log.time[seen];
+  const Timestamp t = log.time[55];
+  ASSERT_LT(now, t);
+  const auto hidden = static_cast<EventId>(std::lower_bound(log.time.begin(), log.time.end(), t) -
+                                           log.time.begin());
+  const torch::Tensor z = embed_all(*make(log), log, graph, seen, t, now);
+  const EventLog other = with_other_future(log, hidden);
+  EXPECT_TRUE(torch::equal(z, embed_all(*make(log), other, TemporalGraph(other), seen, t, now)));
 }
 
 TEST_P(ModelContract, SeesThePast) {

@@ -172,9 +172,9 @@ class CurnmMiner final : public NegativeMiner {
     }
     if (cache_ && !caches(least_pi(), options_.tau)) {
       notes.push_back(
-          fmt::format("in {} epochs pi falls to {:.2f} at most, and hard negatives begin at tau = "
-                      "{}: there will be none (--epochs, --shrink, --tau)",
-                      context_.epochs, least_pi(), options_.tau));
+          fmt::format("pi will not fall below {:.2f} in {} epoch(s), and hard negatives begin at "
+                      "tau = {}: there will be none",
+                      least_pi(), context_.epochs, options_.tau));
     }
     return notes;
   }
