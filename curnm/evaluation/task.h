@@ -112,7 +112,8 @@ class LinkTask {
   /// included, as in the protocol `random`.
   const std::vector<NodeId>& destinations() const { return destinations_; }
   /// What may be predicted for src at t: hidden and later nodes too, once they have been seen;
-  /// src itself only where nodes meet themselves. Nothing at t or later has a say in it.
+  /// src itself only where nodes meet themselves. What has come since the task's extent, at t or
+  /// later, has no say in it.
   std::vector<NodeId> choices(NodeId src, Timestamp t) const;
   const TaskOptions& options() const { return options_; }
   /// Events per batch of an evaluation: what the batch-mean figures average over, and the step in
