@@ -8,6 +8,8 @@
 #include "cli/signals.h"
 #include "cli/train.h"
 #include "curnm/experiments/estimate.h"
+#include "curnm/miners/miner.h"
+#include "curnm/models/model.h"
 
 namespace curnm::cli {
 namespace {
@@ -66,8 +68,14 @@ class Plan {
   std::map<std::pair<std::string, std::string>, Count> counts_;
 };
 
-Vocabulary vocabulary() {
-  Vocabulary words{.models = {}, .miners = {}, .flags = flags_of_runs(), .settle = settle};
+Vocabulary vocabulary(const std::string& data_folder) {
+  Vocabulary words{.models = {},
+                   .miners = {},
+                   .flags = flags_of_runs(),
+                   .settle = [data_folder](Job& job, const RunFlags& own) {
+                     job.network = network_name(job.network, data_folder);
+                     settle(job, own);
+                   }};
   for (const ModelEntry& entry : models()) words.models.push_back(entry.name);
   for (const MinerEntry& entry : miners()) words.miners.push_back(entry.name);
   return words;
@@ -146,6 +154,11 @@ std::string described(const Work& work, const RunnerOptions& options) {
                                        all_known ? "about" : "at least", time_span(seconds)));
 }
 
+/// What failed waits, where it is to be tried again.
+RunState state_for(RunState state, const GridFlags& flags) {
+  return state == RunState::kFailed && flags.retry_failed ? RunState::kWaiting : state;
+}
+
 /// Shows the plan without leaving a trace: a store is neither made nor changed.
 int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
   std::optional<ResultStore> store;
@@ -156,9 +169,7 @@ int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
   std::vector<RunState> states;
   for (const Job& job : experiment.jobs) {
     const std::optional<std::int64_t> run = store ? store->find(job) : std::nullopt;
-    const RunState state = run ? store->state(*run) : RunState::kWaiting;
-    const bool retried = flags.grid.retry_failed && state == RunState::kFailed;
-    states.push_back(retried ? RunState::kWaiting : state);
+    states.push_back(run ? state_for(store->state(*run), flags.grid) : RunState::kWaiting);
   }
   Networks networks(flags.grid.data_folder, /*fetch=*/false);
   const Work work = work_of(experiment, states, networks, known);
@@ -166,23 +177,29 @@ int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
   return 0;
 }
 
+/// A file whose options were changed is known by its title; without one, it may be any other.
+void refuse_taken_name(const ResultStore& store, const Experiment& experiment) {
+  const std::string title = store.title(experiment.name);
+  const bool known = experiment.title == title && title != experiment.name;
+  if (known || !name_is_taken(store, experiment)) return;
+  fail(
+      "the store has another experiment named {} (\"{}\"), with none of these runs: give this one "
+      "another name, or another --store{}",
+      experiment.name, title,
+      title == experiment.name ? "; one with a title may change all its options" : "");
+}
+
 int run_experiment(const ExperimentFlags& flags) {
   const RunnerOptions options = runner_options(flags.grid);
-  const Experiment experiment = read_experiment(flags.file, vocabulary());
+  const Experiment experiment = read_experiment(flags.file, vocabulary(flags.grid.data_folder));
   say("{}: {}\n", experiment.name, experiment.title);
   if (flags.plan) return show_plan(experiment, flags);
 
   ResultStore store(flags.grid.store);
+  refuse_taken_name(store, experiment);
   const std::vector<std::int64_t> runs = planned(store, experiment);
   std::vector<RunState> states;
-  std::set<std::int64_t> retried;
-  for (std::int64_t run : runs) {
-    if (flags.grid.retry_failed && store.state(run) == RunState::kFailed) {
-      store.retry(run);
-      retried.insert(run);
-    }
-    states.push_back(store.state(run));
-  }
+  for (std::int64_t run : runs) states.push_back(state_for(store.state(run), flags.grid));
   const ResultSet known = store.load({.curves = false});
   Networks networks(flags.grid.data_folder, /*fetch=*/true);
   const Work work = work_of(experiment, states, networks, known);
@@ -194,12 +211,13 @@ int run_experiment(const ExperimentFlags& flags) {
     const Job& job = experiment.jobs[work.jobs[i]];
     const std::int64_t run = runs[work.jobs[i]];
     const NamedNetwork& network = networks.at(job.network, known);
-    assignments.push_back({.run = run,
-                           .job = job,
-                           .data = network.data,
-                           .digest = network.digest,
-                           .missing = network.missing,
-                           .retried = retried.contains(run)});
+    assignments.push_back(
+        {.run = run,
+         .job = job,
+         .data = network.data,
+         .digest = network.digest,
+         .missing = network.missing,
+         .retry = flags.grid.retry_failed && store.state(run) == RunState::kFailed});
     estimates[run] = work.seconds[i];
   }
   watch_signals();

@@ -27,6 +27,14 @@ std::string result_line(const RunResult& result) {
                      find_score(result, "test", "random", "ap"), result.best_epoch, result.epochs);
 }
 
+std::set<std::int64_t> runs_of(const ResultStore& store, const std::string& experiment) {
+  std::set<std::int64_t> runs;
+  for (const RunResult& run : store.load({.experiments = {experiment}, .curves = false}).runs) {
+    runs.insert(run.id);
+  }
+  return runs;
+}
+
 }  // namespace
 
 void add_grid_flags(CLI::App& command, GridFlags& flags) {
@@ -44,6 +52,7 @@ void add_grid_flags(CLI::App& command, GridFlags& flags) {
 }
 
 RunnerOptions runner_options(const GridFlags& flags) {
+  if (flags.store.empty()) throw UsageError("--store needs the name of a file");
   if (flags.workers < 0) {
     throw UsageError(fmt::format("--workers {} must not be negative", flags.workers));
   }
@@ -58,21 +67,16 @@ RunnerOptions runner_options(const GridFlags& flags) {
           .threads = flags.threads};
 }
 
-std::vector<std::int64_t> planned(ResultStore& store, const Experiment& experiment) {
-  std::set<std::int64_t> before;
-  for (const RunResult& run : store.load({.experiments = {experiment.name}, .curves = false}).runs)
-    before.insert(run.id);
-  const std::string title = store.title(experiment.name);
-  const bool shares_runs = std::ranges::any_of(experiment.jobs, [&](const Job& job) {
+bool name_is_taken(const ResultStore& store, const Experiment& experiment) {
+  const std::set<std::int64_t> before = runs_of(store, experiment.name);
+  return !before.empty() && std::ranges::none_of(experiment.jobs, [&](const Job& job) {
     const std::optional<std::int64_t> run = store.find(job);
     return run && before.contains(*run);
   });
-  if (!before.empty() && title != experiment.title && !shares_runs) {
-    fail(
-        "the store has another experiment named {} (\"{}\"): give this one another name, or "
-        "another --store",
-        experiment.name, title);
-  }
+}
+
+std::vector<std::int64_t> planned(ResultStore& store, const Experiment& experiment) {
+  std::set<std::int64_t> before = runs_of(store, experiment.name);
   const std::vector<std::int64_t> runs = store.plan(experiment);
   for (std::int64_t run : runs) before.erase(run);
   if (!before.empty()) {
@@ -100,11 +104,14 @@ GridProgress::GridProgress(std::map<std::int64_t, double> estimates, std::int64_
 double GridProgress::seconds_left() const {
   // Estimates are wrong by a factor that the runs which ended have shown.
   const double factor = ended_estimate_ > 0 ? ended_seconds_ / ended_estimate_ : 1;
+  const double mean_seconds = ended_ > 0 ? ended_seconds_ / static_cast<double>(ended_) : 0;
   std::vector<double> left;
   for (const auto& [run, estimate] : waiting_) {
     const auto started = started_.find(run);
     const double spent = started == started_.end() ? 0 : started->second.seconds();
-    left.push_back(std::max(0.0, factor * estimate - spent));
+    // One that nothing was known of takes what others have taken.
+    const double whole = estimate > 0 ? factor * estimate : mean_seconds;
+    left.push_back(std::max(0.0, whole - spent));
   }
   return side_by_side(left, workers_);
 }
@@ -115,14 +122,18 @@ void GridProgress::on_end(const Assignment& assignment, const RunResult& result)
   const auto found = waiting_.find(assignment.run);
   if (found != waiting_.end()) {
     if (const auto started = started_.find(assignment.run); started != started_.end()) {
+      ++ended_;
       ended_estimate_ += found->second;
       ended_seconds_ += started->second.seconds();
     }
     waiting_.erase(found);
   }
-  say("{}[{}/{}] {}: {}; {}\n", on_terminal_ ? "\r\x1b[K" : "", count_ - waiting_.size(), count_,
+  const double left = seconds_left();
+  say("{}[{}/{}] {}: {}{}\n", on_terminal_ ? "\r\x1b[K" : "", count_ - waiting_.size(), count_,
       assignment.job.title(), result_line(result),
-      waiting_.empty() ? "the last" : "about " + time_span(seconds_left()) + " left");
+      waiting_.empty() ? "; the last"
+      : left > 0       ? "; about " + time_span(left) + " left"
+                       : "");
 }
 
 void GridProgress::on_restart(const Assignment& assignment, const std::string& reason) {

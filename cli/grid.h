@@ -25,6 +25,9 @@ void add_grid_flags(CLI::App& command, GridFlags& flags);
 /// Throws UsageError for counts that make no sense.
 RunnerOptions runner_options(const GridFlags& flags);
 
+/// Does the store have an experiment of that name that shares no run with this one?
+bool name_is_taken(const ResultStore& store, const Experiment& experiment);
+
 /// The runs of the experiment's cells. What it was before under the same name stays in the store,
 /// but not in its tables.
 std::vector<std::int64_t> planned(ResultStore& store, const Experiment& experiment);
@@ -52,8 +55,9 @@ class GridProgress final : public RunnerObserver {
   std::size_t count_;
   std::int64_t workers_;
   std::map<std::int64_t, Stopwatch> started_;  // others had their result already
-  double ended_estimate_ = 0;                  // of those that were started and have ended
-  double ended_seconds_ = 0;                   // what those took
+  std::int64_t ended_ = 0;                     // of those that were started
+  double ended_estimate_ = 0;                  // of these
+  double ended_seconds_ = 0;                   // what these took
   bool on_terminal_;
 };
 

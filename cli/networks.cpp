@@ -6,6 +6,7 @@
 #include "cli/print.h"
 #include "curnm/base/error.h"
 #include "curnm/data/open.h"
+#include "curnm/data/text_file.h"
 
 namespace curnm::cli {
 namespace {
@@ -31,11 +32,23 @@ const CatalogEntry& catalogued(const std::string& name, const fs::path& folder) 
 NamedNetwork fetched(const CatalogEntry& entry, const fs::path& folder) {
   say("fetching {}\n", entry.name);
   const fs::path out = folder / entry.name;
-  save_dataset(fetch_with_bar(entry, {.cache = default_cache()}), out, /*replace=*/false);
+  try {
+    save_dataset(fetch_with_bar(entry, {.cache = default_cache()}), out, /*replace=*/false);
+  } catch (const Error&) {
+    if (!fs::exists(out)) throw;  // else another process was quicker
+  }
   return opened(out);
 }
 
 }  // namespace
+
+std::string network_name(const std::string& name, const fs::path& folder) {
+  if (!is_text(name)) fail("the name of a network has to be UTF-8, so that results can have it");
+  std::error_code unusable;
+  const CatalogEntry* published = look_up_network(name);
+  if (published == nullptr || fs::exists(folder / name, unusable)) return name;
+  return std::string(published->name);
+}
 
 NamedNetwork find_named_network(const std::string& name, const fs::path& folder, bool fetch) {
   try {

@@ -16,6 +16,10 @@ struct NamedNetwork {
   std::string digest = {};  // of the data; "" while it is not here
 };
 
+/// The name that the results of a network are known by: that of the catalogue (uci for UCI), unless
+/// the folder of networks has one that is called so.
+std::string network_name(const std::string& name, const std::filesystem::path& folder);
+
 /// Looks for the network in the folder of networks (or takes it as a path or synthetic[:preset]);
 /// one of the catalogue that is not there is downloaded into it, if `fetch`. Never throws: an
 /// experiment goes on without a network that cannot be had.

@@ -1,6 +1,5 @@
 #include "cli/process.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <torch/torch.h>
@@ -13,7 +12,6 @@
 #include <thread>
 
 #include "curnm/base/error.h"
-#include "curnm/base/files.h"
 #include "curnm/base/parallel.h"
 
 namespace curnm::cli {
@@ -30,18 +28,6 @@ void sleep_while_waiting(char** argv) {
 void keep_freed_memory() {
   ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
-}
-
-FileLock::FileLock(const std::filesystem::path& file, const std::string& work)
-    : descriptor_(::open(file.c_str(), O_RDWR | O_CLOEXEC)) {  // NFS locks what may be written
-  if (descriptor_ >= 0 && !lock_file(descriptor_)) {
-    ::close(descriptor_);
-    fail("another process is {}", work);
-  }
-}
-
-FileLock::~FileLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void set_threads(std::int64_t threads) {

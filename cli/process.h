@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <string>
 
 // How this process uses the machine.
 
@@ -19,19 +17,6 @@ void sleep_while_waiting(char** argv);
 /// Keeps freed memory for the next step instead of giving it back to the system: a step allocates
 /// the same large matrices again and again, and fresh pages cost more than the work on them.
 void keep_freed_memory();
-
-/// Holds a file while it lives, against other processes that hold it so; a process that dies lets
-/// go. Throws Error where another is already at `work`.
-class FileLock {
- public:
-  FileLock(const std::filesystem::path& file, const std::string& work);
-  ~FileLock();
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-
- private:
-  int descriptor_;
-};
 
 /// Threads of the core and of LibTorch; 0 means all cores.
 void set_threads(std::int64_t threads);

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/store_names.h"
+#include "curnm/base/file_lock.h"
 #include "curnm/base/files.h"
 #include "curnm/base/names.h"
 #include "curnm/experiments/run_folder.h"
@@ -29,28 +30,37 @@ struct ReportFlags {
 struct FormatEntry {
   std::string_view name;
   std::string_view extension;
+  bool curves;  // has something of single epochs
   std::string (*write)(const ResultSet&, const ReportOptions&);
 };
 constexpr std::array<FormatEntry, 4> kFormats = {{
-    {"html", ".html", html_report},
-    {"md", ".md", markdown_report},
-    {"latex", ".tex", latex_report},
-    {"csv", ".csv",
+    {"html", ".html", true, html_report},
+    {"md", ".md", true, markdown_report},
+    {"latex", ".tex", true, latex_report},
+    {"csv", ".csv", false,
      [](const ResultSet& results, const ReportOptions&) { return csv_report(results); }},
 }};
 
 /// A store, or the folder of one run.
-ResultSet read_results(const ReportFlags& flags) {
+ResultSet read_results(const ReportFlags& flags, const FormatEntry& format) {
   if (!fs::is_directory(flags.source)) {
     const ResultStore store(flags.source, ResultStore::Mode::kRead);
     check_experiments(store, flags.experiments);
-    return store.load({.experiments = flags.experiments});
+    return store.load({.experiments = flags.experiments, .curves = format.curves});
   }
   if (!flags.experiments.empty()) {
     throw UsageError(fmt::format("--experiment has no effect on the run {}", flags.source));
   }
+  const fs::path folder = flags.source;
+  const fs::path store = folder / fs::path(GridFlags().store).filename();
+  if (!fs::exists(folder / "options.json") && fs::exists(store)) {
+    fail("{} is a folder; the store in it is {}", flags.source, store.string());
+  }
   ResultSet results;
-  results.runs.push_back(read_run_folder(flags.source));
+  RunResult& run = results.runs.emplace_back(read_run_folder(folder));
+  if (run.state == RunState::kPaused && is_locked(folder / "options.json")) {
+    run.state = RunState::kRunning;
+  }
   return results;
 }
 
@@ -68,7 +78,7 @@ const FormatEntry& format_of(const ReportFlags& flags) {
 
 void run_report(const ReportFlags& flags) {
   const FormatEntry& format = format_of(flags);
-  const ResultSet results = read_results(flags);
+  const ResultSet results = read_results(flags, format);
   const std::string text = format.write(
       results,
       {.title = flags.title.empty() ? "Results of " + last_name(flags.source) : flags.title});

@@ -36,6 +36,7 @@ void check_name(std::string_view kind, const std::string& name, const Names& kno
 }
 
 /// Which experiments a run belongs to, with the variants it stands for there: "ablation (full)".
+/// Runs of none are told apart by what they were asked for.
 std::string places(const ResultSet& results, std::size_t run) {
   std::string text;
   for (const Cell& cell : results.cells) {
@@ -43,7 +44,7 @@ std::string places(const ResultSet& results, std::size_t run) {
     text += fmt::format("{}{}{}", text.empty() ? "" : ", ", cell.experiment,
                         cell.variant.empty() ? "" : fmt::format(" ({})", cell.variant));
   }
-  return text;
+  return text.empty() ? fmt::format("no experiment ({})", options_text(results.runs[run])) : text;
 }
 
 std::string number(double value, int digits = 4) {
@@ -58,14 +59,20 @@ void print_table(const ResultSet& results, const ResultsFlags& flags) {
              "experiment, reason");
   for (std::size_t i = 0; i < results.runs.size(); ++i) {
     const RunResult& run = results.runs[i];
+    std::string reason = run.reason;
+    std::ranges::replace(reason, '\n', ' ');
     fmt::print("{:>5}  {:<{}}  {:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>9}  {}{}\n", run.id, run.network,
                width, run.model, run.miner, run.seed, state_name(run.state),
                number(find_score(run, "test", flags.protocol, flags.metric)),
                number(find_score(run, "test_new", flags.protocol, flags.metric)),
                number(run.seconds_per_epoch, 2), places(results, i),
-               run.reason.empty() ? "" : "; " + run.reason);
+               reason.empty() ? "" : "; " + reason);
   }
-  if (results.runs.empty()) say("no run is like that\n");
+  if (results.runs.empty()) {
+    say("no run is like that\n");
+  } else {
+    say("{} against {} negatives\n", flags.metric, flags.protocol);
+  }
 }
 
 /// The same for programs: [{"experiment": "ablation", "variant": "full"}].
@@ -118,6 +125,7 @@ void run_results(ResultsFlags& flags) {
   for (const std::string& miner : flags.filter.miners) find_entry("miner", miners(), miner);
   const ResultStore store(flags.store, ResultStore::Mode::kRead);
   check_experiments(store, flags.filter.experiments);
+  check_networks(store, flags.filter.networks);
   const ResultSet results = store.load(flags.filter);
   if (flags.format == "json") {
     // Folders and reasons need not be valid UTF-8; JSON must be.

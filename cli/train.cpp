@@ -15,6 +15,7 @@
 #include "cli/process.h"
 #include "cli/signals.h"
 #include "cli/test_table.h"
+#include "curnm/base/file_lock.h"
 #include "curnm/base/files.h"
 #include "curnm/base/parallel.h"
 #include "curnm/base/version.h"
@@ -328,6 +329,9 @@ void add_train(CLI::App& app, int& exit_code) {
   });
 }
 
+namespace {
+
+/// What `curnm train` would do for a job. Throws UsageError for flags that it would refuse.
 RunSpec checked_run(const Job& job) {
   TrainFlags flags;
   CLI::App command;
@@ -351,7 +355,26 @@ RunSpec checked_run(const Job& job) {
   return flags.spec;
 }
 
+/// Leaves out flags of other models and miners than the job's, but for its own: these are refused.
+void leave_out_foreign(Job& job, const RunFlags& own) {
+  const ModelEntry& model = find_entry("model", models(), job.model);
+  const MinerEntry& miner = find_entry("miner", miners(), job.miner);
+  const auto has = [](const auto& names, std::string_view name) {
+    return std::ranges::find(names, name) != std::ranges::end(names);
+  };
+  std::erase_if(job.flags, [&](const auto& flag) {
+    const std::string& name = flag.first;
+    if (own.contains(name)) return false;
+    if (name == "preset") return job.miner != "curnm";
+    return (has(option_names<ModelOptions>(), name) && !has(model.options, name)) ||
+           (has(option_names<MinerOptions>(), name) && !has(miner.options(), name));
+  });
+}
+
+}  // namespace
+
 void settle(Job& job, const RunFlags& own) {
+  leave_out_foreign(job, own);
   RunSpec spec = checked_run(job);
   std::size_t left_out = 0;
   for (const IdleFlags& idle : idle_flags(spec.miner.curnm)) {

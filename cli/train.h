@@ -4,14 +4,10 @@
 #include <vector>
 
 #include "curnm/experiments/job.h"
-#include "curnm/training/run.h"
 
 namespace curnm::cli {
 
-/// What `curnm train` would do for a job. Throws UsageError for flags that it would refuse.
-RunSpec checked_run(const Job& job);
-
-/// As Vocabulary::settle. Throws as checked_run does.
+/// As Vocabulary::settle. Throws UsageError for flags that `curnm train` would refuse.
 void settle(Job& job, const RunFlags& own);
 
 /// The flags that a job may have: those that decide what a run computes.

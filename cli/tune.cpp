@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/signals.h"
 #include "cli/train.h"
+#include "curnm/evaluation/task.h"
 #include "curnm/experiments/estimate.h"
 #include "curnm/experiments/tuner.h"
 
@@ -81,8 +82,8 @@ std::pair<std::string, std::string> assignment_of(const std::string& flag,
 }
 
 /// The options that all trials have.
-std::map<std::string, std::string> fixed_options(const TuneFlags& flags) {
-  std::map<std::string, std::string> fixed;
+RunFlags fixed_options(const TuneFlags& flags) {
+  RunFlags fixed;
   for (const std::string& text : flags.set) {
     const auto [name, value] = assignment_of("--set", text);
     if (!fixed.emplace(name, value).second) {
@@ -92,8 +93,7 @@ std::map<std::string, std::string> fixed_options(const TuneFlags& flags) {
   return fixed;
 }
 
-std::vector<Dimension> search_space(const TuneFlags& flags,
-                                    const std::map<std::string, std::string>& fixed) {
+std::vector<Dimension> search_space(const TuneFlags& flags, const RunFlags& fixed) {
   std::vector<Dimension> space;
   for (const std::string& text : flags.vary) {
     const auto [name, list] = assignment_of("--vary", text);
@@ -135,6 +135,15 @@ std::vector<Dimension> search_space(const TuneFlags& flags,
   return space;
 }
 
+/// Throws UsageError for an option that was asked for and that no trial makes use of.
+void refuse_without_effect(const RunFlags& asked, const std::vector<Job>& trials) {
+  for (const auto& [name, value] : asked) {
+    const bool used =
+        std::ranges::any_of(trials, [&](const Job& trial) { return trial.flags.contains(name); });
+    if (!used) throw UsageError(fmt::format("{} has no effect on any trial", name));
+  }
+}
+
 /// The trials of a search as an experiment with a variant each, so that reports show them.
 Experiment trials_of(const TuneFlags& flags) {
   const TuneOptions& options = flags.options;
@@ -164,6 +173,7 @@ Experiment trials_of(const TuneFlags& flags) {
     settle(job, /*own=*/{});
     if (seen.insert(job.key()).second) trials.jobs.push_back(std::move(job));
   }
+  refuse_without_effect(job_of_point(space, points.front(), base).flags, trials.jobs);
   if (const std::int64_t same = std::ssize(points) - std::ssize(trials.jobs); same > 0) {
     say("note: {} of {} combinations mean the same as another and are left out\n", same,
         points.size());
@@ -187,6 +197,12 @@ class Study {
         store_(flags.grid.store),
         jobs_(trials.jobs) {
     refuse_other_data(flags.network, network_, store_.load({.curves = false}));
+    if (name_is_taken(store_, trials)) {
+      fail(
+          "the store has another experiment named {} (\"{}\"), with none of these trials: give "
+          "this search another name with --study, or another --store",
+          name_, store_.title(name_));
+    }
     for (std::int64_t run : planned(store_, trials)) {
       trials_.push_back({.number = std::ssize(trials_), .run = run});
     }
@@ -250,11 +266,7 @@ class Study {
     for (std::size_t i : going) {
       const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
       const bool to_the_end = epochs == flags_.options.epochs;
-      const bool retried = run->state == RunState::kFailed;
-      if (retried) {
-        if (!flags_.grid.retry_failed) continue;
-        store_.retry(run->id);
-      }
+      if (run->state == RunState::kFailed && !flags_.grid.retry_failed) continue;
       if (run->state == RunState::kDone || (!to_the_end && run->epochs >= epochs)) continue;
       estimates[run->id] =
           estimated_seconds(jobs_[i], network_.events, epochs - run->epochs, known);
@@ -263,7 +275,7 @@ class Study {
                              .data = network_.data,
                              .digest = network_.digest,
                              .until_epoch = to_the_end ? 0 : epochs,
-                             .retried = retried});
+                             .retry = run->state == RunState::kFailed});
     }
     GridProgress progress(std::move(estimates), options_.workers);
     return run_assignments(store_, assignments, options_, progress);
@@ -318,10 +330,15 @@ void print_best(const ordered_json& best, const TuneFlags& flags, const std::str
 int run_tune(TuneFlags& flags) {
   check_ranges(flags.options);
   runner_options(flags.grid);  // wrong ones are refused before a network is fetched
+  flags.network = network_name(flags.network, flags.grid.data_folder);
+  const auto network_of = [&](bool fetch) {
+    NamedNetwork network = find_named_network(flags.network, flags.grid.data_folder, fetch);
+    if (!network.missing.empty()) fail("{}", network.missing);
+    return network;
+  };
+  network_of(/*fetch=*/false);  // before thousands of points are looked at
   const Experiment trials = trials_of(flags);
-  const NamedNetwork network =
-      find_named_network(flags.network, flags.grid.data_folder, /*fetch=*/true);
-  if (!network.missing.empty()) fail("{}", network.missing);
+  const NamedNetwork network = network_of(/*fetch=*/true);
   watch_signals();
   Study study(flags, trials, network);
   RunnerOutcome total;

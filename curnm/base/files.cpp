@@ -1,7 +1,6 @@
 #include "curnm/base/files.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,7 +82,8 @@ void write_file(const fs::path& path, std::span<const std::byte> bytes) {
     if (written < 0) fail("cannot write {}: {}", path.string(), os_reason(errno));
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
-  if (::fsync(file.get()) != 0 || !file.close()) {
+  const bool synced = ::fsync(file.get()) == 0 || errno == EINVAL;  // a pipe has nothing to sync
+  if (!synced || !file.close()) {
     fail("cannot write {}: {}", path.string(), os_reason(errno));
   }
 }
@@ -92,7 +92,11 @@ void write_file(const fs::path& path, std::string_view text) {
   write_file(path, std::as_bytes(std::span(text)));
 }
 
-void write_file_atomically(const fs::path& path, std::string_view text) {
+void write_file_atomically(const fs::path& target, std::string_view text) {
+  std::error_code none;  // there is no such file yet
+  const fs::path linked = fs::canonical(target, none);
+  const fs::path path = none ? target : linked;
+  if (fs::exists(path, none) && !fs::is_regular_file(path, none)) return write_file(path, text);
   const fs::path staging = path.string() + ".partial";
   try {
     write_file(staging, text);
@@ -105,10 +109,6 @@ void write_file_atomically(const fs::path& path, std::string_view text) {
     throw;
   }
   sync_folder(fs::absolute(path).parent_path());
-}
-
-bool lock_file(int descriptor) {
-  return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 AtomicFolder::AtomicFolder(fs::path target, bool replace) : replace_(replace) {

@@ -33,12 +33,8 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 /// Writes beside the file, syncs and renames: readers see the old content or the new, never a part.
+/// A link stays one to a file with new content; a device or a pipe is written into.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
-
-/// Locks an open file for this process and those that inherit it; false where another has it. A
-/// process that dies lets go. True where the file system cannot lock: nothing is gained by refusing
-/// to work there.
-bool lock_file(int descriptor);
 
 /// A folder that appears all at once. Files are written to `staging()` beside the target;
 /// `commit()` syncs and renames it. Without a commit (an exception, a kill) nothing appears at the

@@ -58,18 +58,20 @@ bool is_catalogued(std::string_view name) {
   return std::ranges::find(kCatalog, name, &CatalogEntry::name) != kCatalog.end();
 }
 
+const CatalogEntry* look_up_network(std::string_view name) {
+  const auto found = std::ranges::find_if(
+      kCatalog, [&](const CatalogEntry& entry) { return same_name(entry.name, name); });
+  return found == kCatalog.end() ? nullptr : &*found;
+}
+
 const CatalogEntry& find_network(std::string_view name) {
-  for (const CatalogEntry& entry : kCatalog) {
-    if (same_name(entry.name, name)) return entry;
-  }
-  return find_entry("network", catalog(), name);  // throws
+  const CatalogEntry* entry = look_up_network(name);
+  return entry != nullptr ? *entry : find_entry("network", catalog(), name);  // throws
 }
 
 std::int64_t published_density_nodes(std::string_view dataset_name, std::int64_t events) {
-  for (const CatalogEntry& entry : kCatalog) {
-    if (entry.events == events && same_name(entry.name, dataset_name)) return entry.paper_nodes;
-  }
-  return 0;
+  const CatalogEntry* entry = look_up_network(dataset_name);
+  return entry != nullptr && entry->events == events ? entry->paper_nodes : 0;
 }
 
 }  // namespace curnm

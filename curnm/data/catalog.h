@@ -22,7 +22,9 @@ std::span<const CatalogEntry> catalog();
 
 /// Whether one has that very name.
 bool is_catalogued(std::string_view name);
-/// By name, in any case. Throws UsageError with the nearest name for an unknown one.
+/// By name, in any case; null where there is none.
+const CatalogEntry* look_up_network(std::string_view name);
+/// The same, but throws UsageError with the nearest name for an unknown one.
 const CatalogEntry& find_network(std::string_view name);
 
 /// The |V| with which the paper computed its density, where a data set has the name (in any case)

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "curnm/base/error.h"
+#include "curnm/base/file_lock.h"
 #include "curnm/base/files.h"
 
 namespace curnm {

@@ -3,6 +3,8 @@
 #include <yaml-cpp/yaml.h>
 
 #include <array>
+#include <cctype>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -13,12 +15,37 @@
 namespace curnm {
 namespace {
 
+/// An option and where it stands.
+struct Given {
+  std::string value;
+  YAML::Mark mark;
+};
+using Options = std::map<std::string, Given>;
+
+RunFlags flags_of(const Options& options) {
+  RunFlags flags;
+  for (const auto& [name, given] : options) flags[name] = given.value;
+  return flags;
+}
+
 /// An entry of a list with the options that it brings.
 struct Choice {
   std::string name;
-  RunFlags flags = {};
+  Options options = {};
   YAML::Mark mark = YAML::Mark::null_mark();
 };
+
+/// Does a message name the flag?
+bool names_flag(std::string_view message, const std::string& name) {
+  const std::string flag = "--" + name;
+  for (std::size_t at = message.find(flag); at != message.npos; at = message.find(flag, at + 1)) {
+    const std::size_t end = at + flag.size();
+    if (end == message.size() || (std::isalpha(message[end]) == 0 && message[end] != '-')) {
+      return true;
+    }
+  }
+  return false;
+}
 
 constexpr std::array<std::string_view, 6> kGridKeys = {"networks", "models",  "miners",
                                                        "seeds",    "options", "variants"};
@@ -129,14 +156,16 @@ class Reader {
     return node.Scalar();
   }
 
-  RunFlags options(const YAML::Node& given) const {
-    RunFlags flags;
-    if (!given || given.IsNull()) return flags;
+  Options options(const YAML::Node& given) const {
+    Options all;
+    if (!given || given.IsNull()) return all;
     const YAML::Node map = merged(given);
     if (!map.IsMap()) wrong(given, "options are a map: {epochs: 60}");
     check_keys(map, vocabulary_.flags);
-    for (const auto& entry : map) flags[text(entry.first)] = text(entry.second);
-    return flags;
+    for (const auto& entry : map) {
+      all[text(entry.first)] = {text(entry.second), entry.second.Mark()};
+    }
+    return all;
   }
 
   /// [uci, WIKI: {epochs: 8}]
@@ -211,40 +240,57 @@ class Reader {
       if (!part(key)) wrong(grid, fmt::format("'{}' is missing", key));
       return part(key);
     };
-    const RunFlags shared = options(part("options"));
+    const Options shared = options(part("options"));
     const auto networks = choices(required("networks"), "networks");
     const auto models = named_choices(required("models"), "models", "model", vocabulary_.models);
     const auto miners = named_choices(required("miners"), "miners", "miner", vocabulary_.miners);
     const auto all_seeds = seeds(required("seeds"));
     const auto all_variants = variants(part("variants"));
-    std::set<std::string> asked;
-    std::set<std::string> used;            // those that have an effect on some run
+    std::map<int, Asked> asked;            // by where they stand
     for (std::int64_t seed : all_seeds) {  // a whole picture early, then a sharper one
       for (const Choice& network : networks) {
         for (const Choice& model : models) {
           for (const Choice& miner : miners) {
             for (const Choice& variant : all_variants) {
-              RunFlags flags = variant.flags;  // insert() keeps what is there: the nearest wins
-              for (const RunFlags* further :
-                   {&miner.flags, &model.flags, &network.flags, &shared}) {
-                flags.insert(further->begin(), further->end());
+              Options all = variant.options;  // insert() keeps what is there: the nearest wins
+              for (const Options* further :
+                   {&miner.options, &model.options, &network.options, &shared}) {
+                all.insert(further->begin(), further->end());
               }
-              for (const auto& [name, value] : flags) asked.insert(name);
-              Job job{network.name, model.name, miner.name, seed, std::move(flags), variant.name};
-              try {
-                vocabulary_.settle(job, variant.flags);
-              } catch (const Error& error) {
-                wrong(grid, error.what());
+              Job job{network.name, model.name, miner.name, seed, flags_of(all), variant.name};
+              settle(job, flags_of(variant.options), all, grid.Mark());
+              for (const auto& [name, given] : all) {
+                Asked& here =
+                    asked.try_emplace(given.mark.pos, Asked{name, given.mark}).first->second;
+                here.used |= job.flags.contains(name);
               }
-              for (const auto& [name, value] : job.flags) used.insert(name);
               experiment.jobs.push_back(std::move(job));
             }
           }
         }
       }
     }
-    for (const std::string& name : asked) {
-      if (!used.contains(name)) wrong(grid, fmt::format("{} has no effect on any run here", name));
+    for (const auto& [position, here] : asked) {
+      if (!here.used) wrong(here.mark, fmt::format("{} has no effect on any run", here.name));
+    }
+  }
+
+  /// An option at one place of the file.
+  struct Asked {
+    std::string name;
+    YAML::Mark mark;
+    bool used = false;  // by some run
+  };
+
+  /// What is wrong is said to be where the option stands that is named, else at the grid.
+  void settle(Job& job, const RunFlags& own, const Options& all, const YAML::Mark& grid) const {
+    try {
+      vocabulary_.settle(job, own);
+    } catch (const Error& error) {
+      for (const auto& [name, given] : all) {
+        if (names_flag(error.what(), name)) wrong(given.mark, error.what());
+      }
+      wrong(grid, error.what());
     }
   }
 

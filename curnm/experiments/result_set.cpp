@@ -1,5 +1,7 @@
 #include "curnm/experiments/result_set.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 
@@ -41,6 +43,15 @@ Environment environment_from_json(const nlohmann::ordered_json& json) {
           .memory_bytes = json.at("memory_bytes"),
           .system = json.at("system"),
           .libraries = json.at("libraries")};
+}
+
+std::string options_text(const RunResult& run) {
+  std::string text;
+  for (const auto& [name, value] : run.flags.items()) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+                        value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
 }
 
 double best_validation_ap(const RunResult& run, std::int64_t epochs) {

@@ -41,7 +41,7 @@ struct EpochMetrics {
   std::int64_t epoch = 0;
   double validation_ap = kNoValue;
   double seconds = kNoValue;
-  nlohmann::ordered_json metrics;  // {"mining.pi": 0.7, ...}
+  std::string metrics;  // JSON, read only where it is drawn: {"mining.pi": 0.7, ...}
 };
 
 /// Where a run was made.
@@ -92,6 +92,9 @@ struct ResultSet {
   std::vector<Cell> cells;                         // in the order of their experiments' files
   std::map<std::string, std::string> titles = {};  // of experiments, where they have one
 };
+
+/// What a run was asked for beside network, model, miner and seed: "epochs 60, pool 16".
+std::string options_text(const RunResult& run);
 
 /// The best validation AP of a run's first epochs; NaN without any.
 double best_validation_ap(const RunResult& run, std::int64_t epochs);

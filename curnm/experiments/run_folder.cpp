@@ -39,14 +39,14 @@ std::vector<EpochMetrics> read_metrics(const fs::path& file) {
     const std::size_t end = rest.find('\n');
     const ordered_json line = parse(rest.substr(0, end), file);
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    EpochMetrics epoch{.epoch = line.at("epoch"),
-                       .validation_ap = line.at("validation_ap"),
-                       .seconds = line.at("seconds"),
-                       .metrics = ordered_json::object()};
+    ordered_json metrics = ordered_json::object();
     for (const char* part : {"losses", "mining", "stages"}) {
-      if (line.contains(part)) flatten(line[part], std::string(part) + ".", epoch.metrics);
+      if (line.contains(part)) flatten(line[part], std::string(part) + ".", metrics);
     }
-    curve.push_back(std::move(epoch));
+    curve.push_back({.epoch = line.at("epoch"),
+                     .validation_ap = line.at("validation_ap"),
+                     .seconds = line.at("seconds"),
+                     .metrics = metrics.dump()});
   }
   return curve;
 }

@@ -83,11 +83,9 @@ class Runner {
   }
 
   void begin(const Assignment& assignment) {
-    if (!store_.claim(assignment.run)) {
-      if (store_.state(assignment.run) == RunState::kRunning) {
-        ++outcome_.elsewhere;
-        observer_.on_elsewhere(assignment);
-      }
+    if (!store_.claim(assignment.run, assignment.retry)) {
+      outcome_.elsewhere += store_.state(assignment.run) == RunState::kRunning;
+      observer_.on_elsewhere(assignment);
       return;
     }
     if (!start(assignment)) blocked_.push_back(&assignment);
@@ -101,11 +99,11 @@ class Runner {
     if (fs::exists(folder(assignment) / "result.json")) {
       RunResult result;
       const std::string flaw = read(assignment, result);
-      if (flaw.empty() || !assignment.retried) {
+      // The program itself mends what can be mended, or says that it cannot be used.
+      if (flaw.empty() || !assignment.retry) {
         conclude(assignment, result, flaw);
         return true;
       }
-      discard(assignment, flaw);
     }
     if (!assignment.missing.empty()) {
       wait_for_data(assignment);
@@ -117,14 +115,10 @@ class Runner {
     return true;
   }
 
-  bool begun(const Assignment& assignment) const {
-    return fs::exists(folder(assignment) / "options.json");
-  }
-
   std::vector<std::string> command(const Assignment& assignment) const {
     const Job& job = assignment.job;
     std::vector<std::string> words = {"curnm", "train"};
-    if (begun(assignment)) {
+    if (fs::exists(folder(assignment))) {
       words.insert(words.end(), {"--resume", folder(assignment), "--data", assignment.data});
     } else {
       words.insert(words.end(), {assignment.data, "--out", folder(assignment), "--model", job.model,
@@ -162,7 +156,7 @@ class Runner {
     if (names_full_disk(words)) {
       store_.release(assignment.run, reason);
       outcome_.disk_full = true;
-    } else if (assignment.retried && exit.code == kUnusableRun && !outcome_.stopped) {
+    } else if (assignment.retry && exit.code == kUnusableRun && !outcome_.stopped) {
       discard(assignment, reason);
       blocked_.push_back(&assignment);  // to be started again
     } else {

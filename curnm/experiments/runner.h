@@ -14,8 +14,9 @@ struct Assignment {
   std::string digest = {};       // of that data; "" where it is not known
   std::string missing = {};      // why there is no data; then the run has to wait
   std::int64_t until_epoch = 0;  // pause there; 0: to its end
-  /// It failed before: if it cannot go on from where it was, it begins again.
-  bool retried = false;
+  /// It failed before and is to be tried again: if it cannot go on from where it was, it begins
+  /// again.
+  bool retry = false;
 };
 
 /// The exit code of a program that cannot use what the folder of its run holds (UnusableRun).
@@ -36,7 +37,7 @@ class RunnerObserver {
   virtual void on_end(const Assignment&, const RunResult&) {}
   /// What was there could not be continued, for that reason, and is thrown away.
   virtual void on_restart(const Assignment&, const std::string& /*reason*/) {}
-  /// Another process has it.
+  /// Another process has it, or has done it meanwhile.
   virtual void on_elsewhere(const Assignment&) {}
   /// A few times per second, with the epochs that the runs in progress have behind them.
   virtual void on_tick(std::span<const std::int64_t> /*epochs*/) {}

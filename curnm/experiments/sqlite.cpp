@@ -69,15 +69,19 @@ void Database::raise(int code) const {
     case SQLITE_NOTADB:
       fail("{} is not a store of results: {}", file_.string(), reason);
     case SQLITE_CORRUPT:
-      fail(
-          "{} is damaged: {}. The folders of its runs are whole: move it away and start the "
-          "experiment again, which takes their results without training",
-          file_.string(), reason);
+      raise_damaged(reason);
     case SQLITE_FULL:
       fail("cannot write {}: the disk is full", file_.string());
     default:
       fail("{}: {}", file_.string(), reason);
   }
+}
+
+void Database::raise_damaged(std::string_view reason) const {
+  fail(
+      "{} is damaged: {}. The folders of its runs are whole: move it away and start the "
+      "experiment again, which takes their results without training",
+      file_.string(), reason);
 }
 
 Statement::Statement(Database& database, std::string_view sql) : database_(database) {

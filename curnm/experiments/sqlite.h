@@ -24,6 +24,7 @@ class Database {
   sqlite3* handle() const { return handle_; }
   /// Throws Error that says what happened to which file, and what to do.
   [[noreturn]] void raise(int code) const;
+  [[noreturn]] void raise_damaged(std::string_view reason) const;
 
  private:
   std::filesystem::path file_;

@@ -132,8 +132,7 @@ class Loader {
     if (filter_.curves) {
       for_each("SELECT run, epoch, validation_ap, seconds, metrics FROM epochs ORDER BY run, epoch",
                [](RunResult& run, Statement& row) {
-                 run.curve.push_back(
-                     {row.integer(1), row.real(2), row.real(3), ordered_json::parse(row.text(4))});
+                 run.curve.push_back({row.integer(1), row.real(2), row.real(3), row.string(4)});
                });
     }
     load_cells();
@@ -250,6 +249,13 @@ class ResultStore::Database : public sqlite::Database {
     return statement.integer(0);
   }
 
+  std::vector<std::string> names(const char* sql) {
+    std::vector<std::string> all;
+    Statement row(*this, sql);
+    while (row.next()) all.push_back(row.string(0));
+    return all;
+  }
+
   std::optional<std::int64_t> find(const Job& job) {
     Statement by_key(*this, "SELECT id FROM runs WHERE key = ?");
     return by_key(job.key()).next() ? std::optional(by_key.integer(0)) : std::nullopt;
@@ -326,21 +332,17 @@ std::int64_t ResultStore::add(const Job& job) {
   return run;
 }
 
-bool ResultStore::claim(std::int64_t run) {
+bool ResultStore::claim(std::int64_t run, bool retry) {
   Transaction transaction(*database_);
   Statement find(*database_, "SELECT state, owner FROM runs WHERE id = ?");
   CURNM_ASSERT(find(run).next());
   const RunState state = state_of(find.text(0), find.text(1));
-  if (state != RunState::kWaiting && state != RunState::kPaused) return false;
+  const bool free = state == RunState::kWaiting || state == RunState::kPaused ||
+                    (retry && state == RunState::kFailed);
+  if (!free) return false;
   database_->set_state(run, RunState::kRunning, this_process(), "");
   transaction.commit();
   return true;
-}
-
-void ResultStore::retry(std::int64_t run) {
-  Statement(*database_,
-            "UPDATE runs SET state = 'waiting', reason = '' WHERE id = ? AND state = 'failed'")(run)
-      .run();
 }
 
 void ResultStore::release(std::int64_t run, const std::string& reason) {
@@ -382,7 +384,7 @@ void ResultStore::record(std::int64_t run, const RunResult& result) {
                   "INSERT INTO epochs (run, epoch, validation_ap, seconds, metrics) "
                   "VALUES (?, ?, ?, ?, ?)");
   for (const EpochMetrics& of : result.curve) {
-    epoch(run, of.epoch, of.validation_ap, of.seconds, of.metrics.dump()).run();
+    epoch(run, of.epoch, of.validation_ap, of.seconds, of.metrics).run();
   }
   Statement score(
       database, "INSERT INTO scores (run, events, protocol, metric, value) VALUES (?, ?, ?, ?, ?)");
@@ -406,10 +408,11 @@ RunState ResultStore::state(std::int64_t run) const {
 }
 
 std::vector<std::string> ResultStore::experiments() const {
-  std::vector<std::string> names;
-  Statement row(*database_, "SELECT name FROM experiments ORDER BY name");
-  while (row.next()) names.push_back(row.string(0));
-  return names;
+  return database_->names("SELECT name FROM experiments ORDER BY name");
+}
+
+std::vector<std::string> ResultStore::networks() const {
+  return database_->names("SELECT DISTINCT network FROM runs ORDER BY network");
 }
 
 std::string ResultStore::title(const std::string& experiment) const {
@@ -418,7 +421,11 @@ std::string ResultStore::title(const std::string& experiment) const {
 }
 
 ResultSet ResultStore::load(const ResultFilter& filter) const {
-  return Loader(*database_, filter).load();
+  try {
+    return Loader(*database_, filter).load();
+  } catch (const nlohmann::json::exception& error) {
+    database_->raise_damaged(error.what());
+  }
 }
 
 void ResultStore::save_trials(const std::string& study, std::span<const Trial> trials) {

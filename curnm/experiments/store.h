@@ -52,11 +52,9 @@ class ResultStore {
   /// The id of the job's run, which is entered where it is not there yet.
   std::int64_t add(const Job& job);
 
-  /// Takes a run that waits, is paused, or belongs to a process that is gone. False where another
-  /// one has it, or it is over.
-  bool claim(std::int64_t run);
-  /// Lets failed runs wait again.
-  void retry(std::int64_t run);
+  /// Takes a run that waits, is paused, or belongs to a process that is gone; with `retry` also one
+  /// that failed. False where another one has it, or it is over.
+  bool claim(std::int64_t run, bool retry = false);
   /// Back to waiting; the reason says what for.
   void release(std::int64_t run, const std::string& reason);
   void fail_run(std::int64_t run, const std::string& reason);
@@ -66,6 +64,7 @@ class ResultStore {
   RunState state(std::int64_t run) const;
   /// The names of all of them.
   std::vector<std::string> experiments() const;
+  std::vector<std::string> networks() const;
   /// The title of an experiment; "" where there is none of that name.
   std::string title(const std::string& experiment) const;
   ResultSet load(const ResultFilter& filter = {}) const;

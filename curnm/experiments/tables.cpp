@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -227,7 +228,9 @@ std::vector<ExperimentRuns> experiments_of(const ResultSet& results) {
     place(find_named(experiments, cell.experiment), cell.variant, results.runs[cell.run]);
   }
   for (std::size_t i = 0; i < results.runs.size(); ++i) {
-    if (!named[i]) place(find_named(experiments, ""), "", results.runs[i]);
+    // These may differ in anything: only those with the same options go together.
+    const RunResult& run = results.runs[i];
+    if (!named[i]) place(find_named(experiments, ""), options_text(run), run);
   }
   for (ExperimentRuns& experiment : experiments) {
     const auto title = results.titles.find(experiment.name);
@@ -435,6 +438,21 @@ VariantTable variant_table(const VariantGrid& grid, const Measure& measure) {
   }
   table.comparisons = correct(comparisons);
   return table;
+}
+
+std::vector<std::size_t> first_and_best(const std::vector<double>& validation_ap,
+                                        std::size_t most) {
+  std::vector<std::size_t> order(validation_ap.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (order.size() <= most) return order;
+  const auto score = [&](std::size_t i) {
+    return std::isnan(validation_ap[i]) ? -1 : validation_ap[i];
+  };
+  std::stable_sort(order.begin() + 1, order.end(),
+                   [&](std::size_t a, std::size_t b) { return score(a) > score(b); });
+  order.resize(most);
+  std::sort(order.begin(), order.end());
+  return order;
 }
 
 std::vector<std::string> notes_of(const ExperimentRuns& experiment) {

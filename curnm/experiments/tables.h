@@ -183,6 +183,10 @@ struct VariantTable {
 };
 VariantTable variant_table(const VariantGrid& grid, const Measure& measure);
 
+/// Which of more variants than a reader wants to see: the first, which others are compared with,
+/// and the best of these, in their order.
+std::vector<std::size_t> first_and_best(const std::vector<double>& validation_ap, std::size_t most);
+
 /// What a reader should know before comparing: several versions, data or machines, left-out runs.
 std::vector<std::string> notes_of(const ExperimentRuns& experiment);
 

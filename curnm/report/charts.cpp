@@ -150,9 +150,12 @@ std::string band_path(const EpochFrame& frame, const std::vector<Point>& points)
   return between(frame, upper, std::move(lower));
 }
 
+/// Colour and dash, as the page's style names them.
+int stroke(const Curve& curve) { return curve.style % kStrokes; }
+
 /// Shapes tell curves apart where colours and dashes do not.
-std::string marker(int style, double x, double y) {
-  switch (style % 5) {
+std::string marker(const Curve& curve, double x, double y) {
+  switch ((curve.style + curve.style / kStrokes) % 5) {
     case 0:
       return fmt::format("M{} {}a3 3 0 1 0 6 0a3 3 0 1 0-6 0", px(x - 3), px(y));
     case 1:
@@ -174,7 +177,7 @@ std::string marker_path(const EpochFrame& frame, const Curve& curve) {
        i += step) {
     const Point& point = curve.points[i];
     if (!std::isfinite(point.y)) continue;
-    path += marker(curve.style, frame.x(point.x), frame.y(point.y));
+    path += marker(curve, frame.x(point.x), frame.y(point.y));
   }
   return path;
 }
@@ -231,12 +234,12 @@ std::string line_chart(const EpochChart& chart) {
     const bool has_band = std::any_of(curve.points.begin(), curve.points.end(),
                                       [](const Point& point) { return point.spread > 0; });
     if (!has_band) continue;
-    append(frame.svg, R"(<path class="band s{}" d="{}"/>)", curve.style,
+    append(frame.svg, R"(<path class="band s{}" d="{}"/>)", stroke(curve),
            band_path(frame, curve.points));
   }
   for (const Curve& curve : chart.curves) {
     append(frame.svg, R"(<path class="line s{0}" d="{1}"/><path class="dots s{0}" d="{2}"/>)",
-           curve.style, line_path(frame, curve.points), marker_path(frame, curve));
+           stroke(curve), line_path(frame, curve.points), marker_path(frame, curve));
   }
   return frame.svg + "</svg>";
 }
@@ -305,7 +308,7 @@ std::string bar_chart(std::string_view title, const std::vector<Bar>& bars) {
 std::string line_key(const std::vector<Curve>& curves) {
   return key(curves, [](const Curve& curve) {
     return fmt::format(R"(<path class="line s{0}" d="M0 6H28"/><path class="dots s{0}" d="{1}"/>)",
-                       curve.style, marker(curve.style, 14, 6));
+                       stroke(curve), marker(curve, 14, 6));
   });
 }
 

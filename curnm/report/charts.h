@@ -27,9 +27,13 @@ struct Point {
   double spread = 0;  // half the height of the band around y
 };
 
+/// How many pairs of colour and dash the page's style has. Curves have as many times five styles:
+/// those beyond differ from the first ones by their markers.
+inline constexpr int kStrokes = 8;
+
 struct Curve {
   std::string label;
-  int style = 0;  // colour, dash and marker; 0 is the one to look at
+  int style = 0;  // stroke and marker; 0 is the one to look at
   std::vector<Point> points;
 };
 

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "curnm/base/error.h"
 #include "curnm/report/charts.h"
 #include "curnm/report/text.h"
 
@@ -19,10 +20,13 @@ namespace {
 // As many as a small chart can show; a run of thousands of epochs must not swell the page.
 constexpr std::size_t kLargestCurve = 80;
 
-// The same colour for the same miner in all charts of a page; variants and others follow.
+// And as many as can be told apart in it.
+constexpr std::size_t kMostCurves = 12;
+constexpr std::size_t kMostBars = 24;
+
+// The same colour for the same miner in all charts of a page; others follow.
 constexpr std::array<std::string_view, 5> kMinerStyles = {kOurs, "random", "recent", "ens",
                                                           "taser"};
-constexpr int kStyles = 8;  // in the page's style
 
 struct Part {
   const char* metric;
@@ -44,47 +48,97 @@ constexpr Part kLosses[] = {{"losses.positive", "positives"},
                             {"losses.selected", "selected negatives"},
                             {"losses.contrastive", "contrastive"}};
 
-using Figure = std::function<double(const EpochMetrics&)>;
-
-Figure metric(const char* name) {
-  return [name](const EpochMetrics& epoch) {
-    const auto found = epoch.metrics.find(name);
-    return found != epoch.metrics.end() && found->is_number() ? found->get<double>() : kNoValue;
-  };
-}
-
-double validation_ap(const EpochMetrics& epoch) { return epoch.validation_ap; }
-
-std::vector<Point> thinned(const std::vector<Point>& points) {
-  const std::size_t step = (points.size() + kLargestCurve - 1) / kLargestCurve;
-  std::vector<Point> kept;
-  for (std::size_t i = 0; i < points.size(); i += step) kept.push_back(points[i]);
-  if (!points.empty() && (points.size() - 1) % step != 0) kept.push_back(points.back());
-  return kept;
-}
-
-/// Mean and deviation over the runs that have got to an epoch.
-std::vector<Point> mean_curve(const Runs& runs, const Figure& figure) {
-  std::map<std::int64_t, std::vector<double>> by_epoch;
+/// Visits the epochs of runs that are drawn: all of short trainings, every so many-th of long ones,
+/// and the last.
+template <class Visit>
+void for_each_drawn(const Runs& runs, const Visit& visit) {
+  std::int64_t last = 0;
+  for (const RunResult* run : runs) {
+    if (!run->curve.empty()) last = std::max(last, run->curve.back().epoch);
+  }
+  const std::int64_t step = last / kLargestCurve + 1;
   for (const RunResult* run : runs) {
     for (const EpochMetrics& epoch : run->curve) {
-      const double value = figure(epoch);
-      if (std::isfinite(value)) by_epoch[epoch.epoch].push_back(value);
+      if (epoch.epoch % step == 0 || epoch.epoch == last) visit(*run, epoch);
     }
   }
+}
+
+/// Values of one figure, by epoch.
+using Samples = std::map<std::int64_t, std::vector<double>>;
+
+/// Mean and deviation over the runs that have got to an epoch.
+std::vector<Point> mean_curve(const Samples& samples) {
   std::vector<Point> points;
-  for (const auto& [epoch, values] : by_epoch) {
+  for (const auto& [epoch, values] : samples) {
     const Summary summary = summarize(values);
     points.push_back(
         {static_cast<double>(epoch), summary.mean, std::isfinite(summary.std) ? summary.std : 0});
   }
-  return thinned(points);
+  return points;
 }
 
-int method_style(const std::string& name, std::size_t index) {
-  const auto known = std::find(kMinerStyles.begin(), kMinerStyles.end(), name);
-  return known != kMinerStyles.end() ? static_cast<int>(known - kMinerStyles.begin())
-                                     : static_cast<int>(index % kStyles);
+std::vector<Point> validation_curve(const Runs& runs) {
+  Samples samples;
+  for_each_drawn(runs, [&](const RunResult&, const EpochMetrics& epoch) {
+    if (std::isfinite(epoch.validation_ap)) samples[epoch.epoch].push_back(epoch.validation_ap);
+  });
+  return mean_curve(samples);
+}
+
+nlohmann::json metrics_of(const RunResult& run, const EpochMetrics& epoch) {
+  nlohmann::json metrics =
+      nlohmann::json::parse(epoch.metrics, nullptr, /*allow_exceptions=*/false);
+  if (!metrics.is_object()) {
+    fail("the metrics of epoch {} of {} are damaged", epoch.epoch, run.folder);
+  }
+  return metrics;
+}
+
+double number_in(const nlohmann::json& metrics, const char* name) {
+  const auto found = metrics.find(name);
+  return found != metrics.end() && found->is_number() ? found->get<double>() : kNoValue;
+}
+
+/// Of each method: known miners have theirs; where there are such, others come behind them.
+std::vector<int> styles_of(const std::vector<Method>& methods) {
+  std::vector<int> styles;
+  int others = 0;
+  const auto known = [](const Method& method) {
+    return std::find(kMinerStyles.begin(), kMinerStyles.end(), method.name);
+  };
+  if (std::any_of(methods.begin(), methods.end(),
+                  [&](const Method& method) { return known(method) != kMinerStyles.end(); })) {
+    others = kMinerStyles.size();
+  }
+  for (const Method& method : methods) {
+    const auto found = known(method);
+    styles.push_back(found != kMinerStyles.end() ? static_cast<int>(found - kMinerStyles.begin())
+                                                 : others++);
+  }
+  return styles;
+}
+
+std::vector<Method> with_epochs(std::vector<Method> methods) {
+  std::erase_if(methods, [](const Method& method) {
+    return std::all_of(method.runs.begin(), method.runs.end(),
+                       [](const RunResult* run) { return run->curve.empty(); });
+  });
+  return methods;
+}
+
+std::vector<Method> drawn(const std::vector<Method>& methods) {
+  std::vector<double> validation_ap;
+  for (const Method& method : methods) {
+    std::vector<double> best;
+    for (const RunResult* run : method.runs) {
+      best.push_back(best_validation_ap(*run, std::ssize(run->curve)));
+    }
+    validation_ap.push_back(summarize(best).mean);
+  }
+  std::vector<Method> shown;
+  for (std::size_t i : first_and_best(validation_ap, kMostCurves)) shown.push_back(methods[i]);
+  return shown;
 }
 
 Range epochs_of(const std::vector<Curve>& curves) {
@@ -97,10 +151,18 @@ Range epochs_of(const std::vector<Curve>& curves) {
 
 template <std::size_t size>
 std::vector<Curve> curves_of(const Part (&parts)[size], const Runs& runs) {
+  std::array<Samples, size> samples;
+  for_each_drawn(runs, [&](const RunResult& run, const EpochMetrics& epoch) {
+    const nlohmann::json metrics = metrics_of(run, epoch);
+    for (std::size_t i = 0; i < size; ++i) {
+      const double value = number_in(metrics, parts[i].metric);
+      if (std::isfinite(value)) samples[i][epoch.epoch].push_back(value);
+    }
+  });
   std::vector<Curve> curves;
   for (std::size_t i = 0; i < size; ++i) {
-    Curve curve{parts[i].label, static_cast<int>(i), mean_curve(runs, metric(parts[i].metric))};
-    if (!curve.points.empty()) curves.push_back(std::move(curve));
+    if (samples[i].empty()) continue;
+    curves.push_back({parts[i].label, static_cast<int>(i), mean_curve(samples[i])});
   }
   return curves;
 }
@@ -163,14 +225,14 @@ std::string figure(std::string_view subject, const std::string& body, std::strin
 }  // namespace
 
 std::string learning_figure(std::string_view subject, const std::vector<Method>& methods) {
+  const std::vector<Method> begun = with_epochs(methods);
+  const std::vector<Method> shown = drawn(begun);
+  const std::vector<int> styles = styles_of(shown);
   std::vector<Curve> curves;
   std::size_t seeds = 0;
-  for (std::size_t i = 0; i < methods.size(); ++i) {
-    Curve curve{methods[i].name, method_style(methods[i].name, i),
-                mean_curve(methods[i].runs, validation_ap)};
-    if (curve.points.empty()) continue;
-    seeds = std::max(seeds, methods[i].runs.size());
-    curves.push_back(std::move(curve));
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    curves.push_back({shown[i].name, styles[i], validation_curve(shown[i].runs)});
+    seeds = std::max(seeds, shown[i].runs.size());
   }
   if (curves.empty()) return "";
   const Range epochs = epochs_of(curves);
@@ -178,6 +240,7 @@ std::string learning_figure(std::string_view subject, const std::vector<Method>&
   std::string caption = "AP on the validation events after each epoch";
   caption +=
       seeds > 1 ? ", mean of the seeds that got there; bands: ± one standard deviation." : ".";
+  caption += chosen_text(begun.size(), shown.size(), "drawn");
   const auto ours = std::find_if(methods.begin(), methods.end(),
                                  [](const Method& method) { return method.name == kOurs; });
   if (ours != methods.end()) {
@@ -200,7 +263,7 @@ std::string learning_figure(std::string_view subject, const std::vector<Method>&
 std::string mining_figure(const RunResult& run) {
   const std::string_view subject = "losses and candidates";
   const Runs runs = {&run};
-  const Range epochs = epochs_of({{"", 0, mean_curve(runs, validation_ap)}});
+  const Range epochs = epochs_of({{"", 0, validation_curve(runs)}});
   std::string body = line_panel("loss parts", subject, curves_of(kLosses, runs), epochs);
   std::string caption = "Means over each epoch. Loss: each part before its weight.";
   const std::string scores =
@@ -217,8 +280,12 @@ std::string mining_figure(const RunResult& run) {
 
 std::string variant_figure(const VariantTable::Group& group, const Measure& measure) {
   const std::string subject = fmt::format("{} · {} · {}", group.network, group.model, group.miner);
+  std::vector<double> validation_ap;
+  for (const VariantRow& row : group.rows) validation_ap.push_back(row.validation.mean);
+  const std::vector<std::size_t> shown = first_and_best(validation_ap, kMostBars);
   std::vector<Bar> bars;
-  for (std::size_t i = 1; i < group.rows.size(); ++i) {
+  for (std::size_t i : shown) {
+    if (i == 0) continue;  // it would be zero
     const VariantRow& row = group.rows[i];
     bars.push_back({.label = row.name,
                     .value = row.percent.mean,
@@ -229,8 +296,9 @@ std::string variant_figure(const VariantTable::Group& group, const Measure& meas
   return figure(
       subject, bar_chart(subject + ": difference to the first variant", bars),
       fmt::format("{}: difference to “{}” in percent, mean over the seeds; whiskers: ± one "
-                  "standard deviation; ▲ ▼: significant, see the table.",
-                  measure_text(measure), group.rows.front().name));
+                  "standard deviation; ▲ ▼: significant, see the table.{}",
+                  measure_text(measure), group.rows.front().name,
+                  chosen_text(group.rows.size(), shown.size(), "drawn")));
 }
 
 }  // namespace curnm

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kApDigits = 3;  // as in the paper
 constexpr int kPercentDigits = 2;
+constexpr std::size_t kMostVariants = 200;  // of one training; nobody reads a thousand rows
 
 SheetCell label(std::string text) { return {.text = std::move(text)}; }
 
@@ -250,7 +251,12 @@ Sheet variant_sheet(const VariantTable& table) {
   }
   for (const VariantTable::Group& group : table.groups) {
     const VariantRow& first = group.rows.front();
-    for (const VariantRow& row : group.rows) {
+    std::vector<double> validation_ap;
+    for (const VariantRow& row : group.rows) validation_ap.push_back(row.validation.mean);
+    const std::vector<std::size_t> shown = first_and_best(validation_ap, kMostVariants);
+    sheet.caption += chosen_text(group.rows.size(), shown.size(), "listed");
+    for (const std::size_t i : shown) {
+      const VariantRow& row = group.rows[i];
       SheetCell difference = number(std::string(kDash), row.percent.mean);
       if (&row != &first) {
         difference.text = signed_mean_and_deviation(row.percent, kPercentDigits);

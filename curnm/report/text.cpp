@@ -45,6 +45,12 @@ std::string count_text(std::size_t count, std::string_view singular) {
   return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
 }
 
+std::string chosen_text(std::size_t all, std::size_t shown, std::string_view how) {
+  if (shown == all) return "";
+  return fmt::format(" Of {} variants, the first and the {} best by validation AP are {}.", all,
+                     shown - 1, how);
+}
+
 std::string json_text(const nlohmann::ordered_json& value) {
   if (value.is_string()) return value.get<std::string>();
   return value.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false,

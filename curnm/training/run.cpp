@@ -1,5 +1,6 @@
 #include "curnm/training/run.h"
 
+#include "curnm/base/file_lock.h"
 #include "curnm/base/files.h"
 #include "curnm/base/version.h"
 #include "curnm/data/open.h"
@@ -40,7 +41,9 @@ template <class Read>
 auto read_options(const fs::path& folder, const Read& read) {
   if (!fs::exists(folder)) fail("{} does not exist", folder.string());
   const fs::path file = folder / "options.json";
-  if (!fs::exists(file)) fail("{} is not a run: it has no options.json", folder.string());
+  if (!fs::exists(file)) {
+    fail<UnusableRun>("{} is not a run: it has no options.json", folder.string());
+  }
   try {
     return read(ordered_json::parse(MappedFile::open(file)->text()));
   } catch (const nlohmann::json::exception& error) {
@@ -119,6 +122,9 @@ Dataset open_run_data(const RunSpec& spec, const std::string& data, bool grown) 
 
 Checkpoint read_checkpoint(const fs::path& folder) {
   if (!fs::exists(folder / "checkpoint")) {
+    if (is_locked(folder / "options.json")) {
+      fail("{} has no checkpoint yet: its first epoch is being trained", folder.string());
+    }
     fail("{0} has no checkpoint yet: `curnm train --resume {0}` goes on with its training",
          folder.string());
   }

@@ -1,6 +1,9 @@
 #include "curnm/base/files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <filesystem>
@@ -234,6 +237,25 @@ TEST_F(AtomicFolderTest, ImpossiblePlacesAreErrors) {
 
 TEST_F(AtomicFolderTest, EmptyNameIsAnError) {
   EXPECT_THROW(AtomicFolder("", /*replace=*/false), Error);
+}
+
+TEST_F(FilesTest, AFileThatIsReplacedIsAFile) {
+  write_file(here_ / "file", "old");
+  std::filesystem::create_symlink("file", here_ / "link");
+  write_file_atomically(here_ / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(here_ / "link"));
+  EXPECT_EQ(MappedFile::open(here_ / "file")->text(), "new");
+  EXPECT_EQ(names_in(here_.path()), (Names{"file", "link"}));
+
+  ASSERT_EQ(::mkfifo((here_ / "pipe").c_str(), 0600), 0);
+  const int reader = ::open((here_ / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  write_file_atomically(here_ / "pipe", "through");
+  char read[8] = {};
+  EXPECT_EQ(::read(reader, read, sizeof(read)), 7);
+  EXPECT_STREQ(read, "through");
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(here_ / "pipe"));
+  EXPECT_THROW(write_file_atomically(here_.path(), "a folder"), Error);
 }
 
 TEST(LastName, IgnoresASeparatorAtTheEnd) {

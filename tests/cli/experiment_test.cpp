@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "curnm/base/file_lock.h"
 #include "support/cli_fixture.h"
 
 // Grids and searches as a person does them.
@@ -87,7 +88,47 @@ TEST_F(ExperimentCli, ANameBelongsToOneExperiment) {
     EXPECT_EQ(taken.exit_code, 1) << command;
     EXPECT_TRUE(contains(taken.err, "the store has another experiment named small")) << taken.err;
   }
+  // Without a title, nothing says that it is the same.
+  write("grid.yml", grid("[net]", 3));
+  EXPECT_TRUE(contains(curnm("experiment grid.yml").err, "with none of these runs"));
   EXPECT_EQ(runs().size(), 4U);
+}
+
+TEST_F(ExperimentCli, ATitledExperimentMayChangeItsOptions) {
+  for (const int epochs : {1, 2}) {
+    write("grid.yml", grid("[net]", epochs) + "title: Small\n");
+    const CommandResult result = curnm("experiment grid.yml");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
+  const std::string report = curnm("report results/results.db --format md").out;
+  EXPECT_TRUE(contains(report, "Runs of no experiment")) << report;
+  EXPECT_TRUE(contains(report, "epochs 1")) << report;
+  EXPECT_TRUE(
+      contains(curnm("results results/results.db").out, "no experiment (batch 50, epochs 1"));
+}
+
+TEST_F(ExperimentCli, APublishedNetworkHasOneName) {
+  EXPECT_TRUE(contains(curnm("tune n\xff").err, "has to be UTF-8"));
+  fs::copy(folder_ / "data/net", folder_ / "data/uci");
+  write("grid.yml", grid("[UCI, uci]", 1));
+  const CommandResult plan = curnm("experiment grid.yml --plan");
+  EXPECT_TRUE(contains(plan.out, "4 runs to do")) << plan.out << plan.err;
+  fs::copy(folder_ / "data/net", folder_ / "data/UCI");
+  EXPECT_TRUE(contains(curnm("experiment grid.yml --plan").out, "8 runs to do")) << "two folders";
+}
+
+TEST_F(ExperimentCli, OptionsOfAMinerAreForIt) {
+  write("grid.yml",
+        "networks: [net]\nmodels: [jodie, tgn]\nminers: [random, curnm]\nseeds: [0]\n"
+        "options: {tau: 0.3, heads: 4}\n");
+  const CommandResult plan = curnm("experiment grid.yml --plan");
+  EXPECT_TRUE(contains(plan.out, "4 runs to do")) << plan.out << plan.err;
+  write("grid.yml",
+        "networks: [net]\nmodels: [jodie]\nminers: [random, curnm]\nseeds: [0]\n"
+        "variants: {a: {}, b: {tau: 0.3}}\n");
+  EXPECT_TRUE(contains(curnm("experiment grid.yml --plan").err,
+                       "grid.yml:5:28: net jodie random seed 0 (b): --tau has no effect on random"))
+      << curnm("experiment grid.yml --plan").err;
 }
 
 TEST_F(ExperimentCli, ResultsOnOtherDataAreNotMixed) {
@@ -215,10 +256,11 @@ TEST_F(ExperimentCli, ChecksEveryRunBeforeTheFirst) {
     EXPECT_FALSE(fs::exists(folder_ / "results"));
     return result.err;
   };
-  EXPECT_TRUE(contains(error("{plateau: hold}"), "--plateau has no effect on random"));
+  EXPECT_TRUE(
+      contains(error("{plateau: hold}"), "grid.yml:5:20: plateau has no effect on any run"));
   EXPECT_TRUE(
       contains(error("{epochs: 0}"), "net jodie random seed 0: --epochs 0 is out of range"));
-  EXPECT_TRUE(contains(error("{epochs: many}"), "--epochs"));
+  EXPECT_TRUE(contains(error("{epochs: many}"), "grid.yml:5:19: net jodie random seed 0: "));
   EXPECT_TRUE(contains(error("{epoch: 1}"), "grid.yml:5:11: unknown key 'epoch'"));
   EXPECT_TRUE(contains(error("{seed: 1}"), "unknown key 'seed'"));
 }
@@ -283,7 +325,10 @@ TEST_F(ExperimentCli, ASearchSaysWhatItCannotDo) {
       contains(error("--strategy grid --trials 5"), "--trials has no effect on --strategy grid"));
   EXPECT_TRUE(contains(error("--strategy random --reduction 2"), "no effect"));
   EXPECT_TRUE(contains(error("--trials 0"), "--trials 0 is out of range"));
+  EXPECT_TRUE(contains(error("--store ''"), "--store needs the name of a file"));
   EXPECT_TRUE(contains(error("--set pool=7"), "--pool 7"));
+  EXPECT_TRUE(contains(error("--set heads=4"), "heads has no effect on any trial"));
+  EXPECT_TRUE(contains(error("--set ablate=cache --vary tau=0.3,0.5"), "tau has no effect"));
   EXPECT_FALSE(contains(error("--vary pool=4,8 --set delta-min=7"), "combinations mean the same"));
 }
 
@@ -300,6 +345,7 @@ TEST_F(ExperimentCli, ResultsOfNothing) {
   EXPECT_TRUE(contains(none.err, "no run is like that")) << none.err;
   EXPECT_TRUE(contains(curnm("results results/results.db --state dnoe").err, "'done'"));
   EXPECT_TRUE(contains(curnm("results results/results.db --model jodei").err, "'jodie'"));
+  EXPECT_TRUE(contains(curnm("results results/results.db --network nte").err, "'net'"));
   EXPECT_EQ(json::parse(curnm("results results/results.db --miner random,curnm --format json").out)
                 .size(),
             4U);
@@ -325,6 +371,11 @@ TEST_F(ExperimentCli, ReportsOfAStoreAndOfARun) {
   const std::string run = runs()[1]["folder"];
   EXPECT_EQ(curnm("report " + run + " --out run.html").exit_code, 0);
   EXPECT_TRUE(contains(read("run.html"), "jodie on net with curnm negatives, seed 0: done"));
+  fs::remove(fs::path(run) / "result.json");
+  const auto state = [&] { return curnm("report " + run + " --format md").out; };
+  EXPECT_TRUE(contains(state(), "paused")) << state();
+  const FileLock training(fs::path(run) / "options.json", "training");
+  EXPECT_TRUE(contains(state(), "running")) << state();
 }
 
 TEST_F(ExperimentCli, ReportsOfNothing) {
@@ -333,6 +384,7 @@ TEST_F(ExperimentCli, ReportsOfNothing) {
   EXPECT_TRUE(contains(curnm("report data --format pdf").err, "unknown format 'pdf'"));
   write("grid.yml", grid("[net]", 1));
   ASSERT_EQ(curnm("experiment grid.yml").exit_code, 0);
+  EXPECT_TRUE(contains(curnm("report results").err, "the store in it is results/results.db"));
   EXPECT_TRUE(contains(curnm("report --experiment smal results/results.db").err,
                        "unknown experiment 'smal'; did you mean 'small'?"));
   EXPECT_TRUE(contains(curnm("report results/results.db --experiment small,smal").err,

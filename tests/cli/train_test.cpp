@@ -1,11 +1,9 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
+#include "curnm/base/file_lock.h"
 #include "support/cli_fixture.h"
 
 // Training, testing and predicting as a person does it.
@@ -104,6 +102,17 @@ TEST_F(TrainCli, KilledAndResumedGivesTheSameResult) {
   ASSERT_EQ(last.exit_code, 0) << last.err;
   EXPECT_GT(kills, 0) << "the run was too short to be killed";
   EXPECT_EQ(result("killed"), result("alone"));
+}
+
+TEST_F(TrainCli, TheFirstEpochIsSavedHoweverSeldomOthersAre) {
+  const CommandResult killed =
+      shell(CURNM_BINARY
+            " train net --model jodie --width 16 --batch 50 --epochs 400 --checkpoint-seconds 1e9 "
+            "--out run & pid=$!; for i in $(seq 500); do [ -e run/checkpoint ] && break; "
+            "sleep 0.02; done; kill -KILL $pid; wait $pid");
+  EXPECT_EQ(killed.exit_code, 128 + 9) << killed.err;
+  EXPECT_FALSE(fs::exists(folder_ / "run/result.json"));
+  EXPECT_EQ(curnm("eval run").exit_code, 0);
 }
 
 TEST_F(TrainCli, AnInterruptSavesAndSaysHowToGoOn) {
@@ -363,7 +372,7 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("bench epoch --data net --model jodie --heads 4", 2, "--heads has no effect on jodie");
   expect("train --out r", 2, "either DATA or --resume");
   expect("train --resume nowhere", 1, "nowhere does not exist");
-  expect("train --resume net", 1, "is not a run");
+  expect("train --resume net", 3, "is not a run");
   expect("eval nowhere", 1, "nowhere does not exist");
   expect("eval net", 2, "--model tests a rule");
   expect("trian --help", 2, "did you mean 'train'?");
@@ -397,6 +406,8 @@ TEST_F(TrainCli, MistakesAreExplained) {
   fs::remove(folder_ / "run/checkpoint");
   expect("eval run", 1, "`curnm train --resume run` goes on");
   expect("predict run --src 3 --time 5", 1, "has no checkpoint yet");
+  const FileLock training(folder_ / "run/options.json", "training");
+  expect("eval run", 1, "its first epoch is being trained");
 }
 
 TEST_F(TrainCli, ARunOfAnOlderProgramIsNotContinuedByGuessing) {
@@ -426,10 +437,8 @@ TEST_F(TrainCli, ARunIsUsedFromAnywhereAndByOneProcess) {
   fs::create_directory(folder_ / "elsewhere");
   EXPECT_EQ(
       shell("cd elsewhere && " CURNM_BINARY " predict ../run --src 3 --time 2592000").exit_code, 0);
-  const int held = ::open((folder_ / "run/options.json").c_str(), O_RDONLY);
-  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  const FileLock held(folder_ / "run/options.json", "training");
   const CommandResult second = curnm("train --resume run");
-  ::close(held);
   EXPECT_EQ(second.exit_code, 1);
   EXPECT_TRUE(contains(second.err, "another process is training run")) << second.err;
 }

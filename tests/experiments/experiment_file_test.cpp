@@ -20,7 +20,10 @@ const Vocabulary kWords = {.models = {"tgn", "jodie"},
                              if (own.contains("tau")) fail("tau is for all");
                              auto flags = job.flags;
                              if (flags.contains("epochs") && flags["epochs"] == "many") {
-                               fail("epochs: many");
+                               fail("--epochs: many");
+                             }
+                             if (flags.contains("batch") && flags["batch"] == "0") {
+                               fail("batches need events, and --batches has no meaning");
                              }
                              if (job.miner == "random") job.flags.erase("pool");
                              flags.insert({"batch", "200"});  // a default
@@ -136,7 +139,14 @@ TEST(ExperimentFile, SaysWhereItIsWrong) {
   EXPECT_EQ(parse_error(std::string(kSmall) + "variants: {a: {}, b: {}, a: {pool: 4}}\n"),
             "grid.yml:5:26: there are two variants 'a'");
   EXPECT_EQ(parse_error(std::string(kSmall) + "options: {epochs: many}\n"),
-            "grid.yml:1:1: epochs: many");
+            "grid.yml:5:19: --epochs: many");
+  EXPECT_EQ(parse_error("networks: [uci]\nmodels: [tgn]\nminers: [random: {epochs: many}]\n"
+                        "seeds: [0]\noptions: {epochs: 1}\n"),
+            "grid.yml:3:27: --epochs: many")
+      << "where the one that counts stands";
+  EXPECT_EQ(parse_error(std::string(kSmall) + "options: {batch: 0}\n").substr(0, 13),
+            "grid.yml:1:1:")
+      << "--batches is not --batch";
   // What a variant says for itself is told from what it shares.
   EXPECT_EQ(parse_error(std::string(kSmall) + "options: {tau: 1}\nvariants: {a: {}}\n"), "");
   EXPECT_EQ(parse_error(std::string(kSmall) + "variants: {a: {tau: 1}}\n"),
@@ -169,7 +179,11 @@ TEST(ExperimentFile, ATableHasOneCellForEachOfItsRuns) {
 
 TEST(ExperimentFile, WhatHasNoEffectAnywhereIsRefused) {
   EXPECT_EQ(parse_error(std::string(kSmall) + "options: {pool: 4}\n"),
-            "grid.yml:1:1: pool has no effect on any run here");
+            "grid.yml:5:17: pool has no effect on any run");
+  EXPECT_EQ(parse_error("networks: [uci]\nmodels: [tgn]\nseeds: [0]\n"
+                        "miners: [random: {pool: 2}, curnm: {pool: 4}]\n"),
+            "grid.yml:4:25: pool has no effect on any run")
+      << "that it has one elsewhere is no excuse";
   EXPECT_EQ(parse_error("networks: [uci]\nmodels: [tgn]\nseeds: [0]\nminers: [random, curnm]\n"
                         "options: {pool: 4}\n"),
             "");

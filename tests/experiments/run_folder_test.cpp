@@ -37,8 +37,9 @@ TEST_F(RunFolderTest, TellsWhatARunDid) {
   EXPECT_EQ(run.baselines[1].set, "test_new");
   EXPECT_EQ(run.baselines[1].name, "recency-dst");
   EXPECT_EQ(run.curve[1].validation_ap, 0.7);
-  EXPECT_EQ(run.curve[1].metrics["mining.pi"], 0.95);
-  EXPECT_EQ(run.curve[1].metrics["losses.random"], 0.5);
+  const auto metrics = nlohmann::json::parse(run.curve[1].metrics);
+  EXPECT_EQ(metrics["mining.pi"], 0.95);
+  EXPECT_EQ(metrics["losses.random"], 0.5);
 }
 
 TEST_F(RunFolderTest, ARunWithoutAResultIsPaused) {

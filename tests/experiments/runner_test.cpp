@@ -71,6 +71,16 @@ class RunnerTest : public ::testing::Test {
     return {.run = store_.add(job), .job = job, .data = "data/uci"};
   }
 
+  /// One that failed before.
+  Assignment retried(std::int64_t seed) {
+    Assignment again = assignment(seed);
+    again.retry = true;
+    return again;
+  }
+  fs::path folder_of(const Assignment& assignment) const {
+    return folder_.path() / "runs" / assignment.job.folder_name();
+  }
+
   RunnerOutcome run(const std::vector<Assignment>& assignments, std::int64_t workers = 1) {
     return run_assignments(store_, assignments,
                            {.program = folder_.path() / "program",
@@ -140,16 +150,14 @@ TEST_F(RunnerTest, ContinuesWhatWasBegun) {
   EXPECT_EQ(run({assignment(0)}).failed, 1);
   EXPECT_EQ(stored().reason, "killed by signal 9 (Killed)");
   EXPECT_EQ(run({assignment(0)}).done, 0) << "not without being told";
-  store_.retry(1);
-  EXPECT_EQ(run({assignment(0)}).done, 1);
+  EXPECT_EQ(run({retried(0)}).done, 1);
   EXPECT_NE(calls().find("train --resume "), std::string::npos);
 }
 
 TEST_F(RunnerTest, ContinuesWithTheDataWhereItIsNow) {
   program("[[ -e $out ]] && finish || { begin; kill -KILL $$; }");
   run({assignment(0)});
-  store_.retry(1);
-  Assignment moved = assignment(0);
+  Assignment moved = retried(0);
   moved.data = "elsewhere/uci";
   EXPECT_EQ(run({moved}).done, 1);
   EXPECT_NE(calls().find(moved.job.folder_name() + " --data elsewhere/uci"), std::string::npos);
@@ -159,48 +167,59 @@ TEST_F(RunnerTest, WhatCannotGoOnBeginsAgainWhenItIsRetried) {
   program("[[ -e $out ]] && { echo 'curnm: damaged' >&2; exit 3; }; begin; kill -KILL $$");
   EXPECT_EQ(run({assignment(0)}).failed, 1);
   program("[[ -e $out ]] && { echo 'curnm: damaged' >&2; exit 3; }; finish");
-  store_.retry(1);
+  store_.release(1, "");
   EXPECT_EQ(run({assignment(0)}).failed, 1) << "nothing is thrown away without being told";
-  store_.retry(1);
-  Assignment retried = assignment(0);
-  retried.retried = true;
-  EXPECT_EQ(run({retried}).done, 1);
+  EXPECT_EQ(run({retried(0)}).done, 1);
   EXPECT_EQ(watcher_.restarts, std::vector<std::string>{"damaged"});
 }
 
 // A training that goes on to the same bits fails in the same epoch again.
 TEST_F(RunnerTest, WhatGoesOnAndFailsAgainIsKept) {
   program("begin; exit 1");
-  Assignment retried = assignment(0);
-  retried.retried = true;
-  EXPECT_EQ(run({retried}).failed, 1);
-  store_.retry(1);
-  write_bytes(folder_.path() / "runs" / retried.job.folder_name() / "checkpoint", "best");
-  EXPECT_EQ(run({retried}).failed, 1);
+  EXPECT_EQ(run({assignment(0)}).failed, 1);
+  write_bytes(folder_of(assignment(0)) / "checkpoint", "best");
+  EXPECT_EQ(run({retried(0)}).failed, 1);
   EXPECT_TRUE(watcher_.restarts.empty());
-  EXPECT_TRUE(fs::exists(folder_.path() / "runs" / retried.job.folder_name() / "checkpoint"));
+  EXPECT_TRUE(fs::exists(folder_of(assignment(0)) / "checkpoint"));
+}
+
+// What a finished run has lost of its records can be written again from its checkpoint.
+TEST_F(RunnerTest, ADamagedResultIsMendedNotThrownAway) {
+  const Assignment mine = assignment(0);
+  testing::write_run_folder(folder_of(mine));
+  write_bytes(folder_of(mine) / "metrics.jsonl", "{\"epoch\": 0, \"valid");
+  write_bytes(folder_of(mine) / "checkpoint", "best");
+  program("finish");
+  EXPECT_EQ(run({mine}).failed, 1);
+  EXPECT_NE(stored().reason.find("is damaged"), std::string::npos);
+  Assignment without_data = retried(0);
+  without_data.missing = "there is none";
+  EXPECT_EQ(run({without_data}).missing, 1);
+  EXPECT_TRUE(fs::exists(folder_of(mine) / "checkpoint"));
+  EXPECT_EQ(run({retried(0)}).done, 1);
+  EXPECT_NE(calls().find("train --resume "), std::string::npos);
+  EXPECT_TRUE(watcher_.restarts.empty());
+  EXPECT_TRUE(fs::exists(folder_of(mine) / "checkpoint"));
 }
 
 TEST_F(RunnerTest, ResultsOnOtherDataAreNotTaken) {
-  program("finish");
+  program("[[ -e $out ]] && { echo 'curnm: other data' >&2; exit 3; }; finish");
   Assignment mine = assignment(0);
   mine.digest = "def";  // that of the folder is abc
-  const fs::path folder = folder_.path() / "runs" / mine.job.folder_name();
-  testing::write_run_folder(folder);
+  testing::write_run_folder(folder_of(mine));
   EXPECT_EQ(run({mine}).failed, 1);
   EXPECT_NE(stored().reason.find("other data"), std::string::npos);
-  store_.retry(1);
   mine.digest = "abc";
+  mine.retry = true;
   EXPECT_EQ(run({mine}).done, 1);
   EXPECT_EQ(watcher_.started, 0);
 
-  Assignment retried = assignment(1);
-  testing::write_run_folder(folder_.path() / "runs" / retried.job.folder_name());
-  retried.digest = "def";
-  retried.retried = true;
-  run({retried});
-  EXPECT_EQ(watcher_.started, 1) << "trained again";
-  EXPECT_EQ(watcher_.restarts.size(), 1U);
+  Assignment again = retried(1);
+  testing::write_run_folder(folder_of(again));
+  again.digest = "def";
+  run({again});
+  EXPECT_EQ(watcher_.restarts, std::vector<std::string>{"other data"});
+  EXPECT_EQ(watcher_.started, 2) << "asked whether it can be used, then trained again";
 }
 
 TEST_F(RunnerTest, AFullDiskStopsAllAndFailsNothing) {
@@ -242,8 +261,8 @@ TEST_F(RunnerTest, ReasonsAreWholeAndOfTheLastAttempt) {
   program("echo 'epoch 0'; echo 'curnm: these differ:' >&2; echo 'the second line' >&2; exit 1");
   run({assignment(0)});
   EXPECT_EQ(stored().reason, "these differ:\nthe second line");
-  store_.retry(1);
   program("exit 3");
+  store_.release(1, "");
   run({assignment(0)});
   EXPECT_EQ(stored().reason, "exit code 3");
 }

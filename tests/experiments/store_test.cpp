@@ -80,7 +80,7 @@ TEST_F(StoreTest, KeepsEverythingOfARun) {
   EXPECT_EQ(read.baselines[0].name, "recency-src");
   ASSERT_EQ(read.curve.size(), 2U);
   EXPECT_EQ(read.curve[1].validation_ap, 0.7);
-  EXPECT_EQ(read.curve[1].metrics["mining.pi"], 0.95);
+  EXPECT_EQ(nlohmann::json::parse(read.curve[1].metrics)["mining.pi"], 0.95);
 }
 
 TEST_F(StoreTest, ARecordReplacesTheOneBefore) {
@@ -145,12 +145,11 @@ TEST_F(StoreTest, ARunBelongsToOneProcess) {
   store.fail_run(id, "no luck");
   EXPECT_FALSE(store.claim(id)) << "nothing is tried again silently";
   EXPECT_EQ(store.load().runs[0].reason, "no luck");
-  store.retry(id);
-  EXPECT_TRUE(store.claim(id));
+  EXPECT_TRUE(store.claim(id, /*retry=*/true));
+  EXPECT_FALSE(open().claim(id, /*retry=*/true)) << "this process has it";
   store.record(id, finished_run());
   EXPECT_FALSE(store.claim(id));
-  store.retry(id);
-  EXPECT_EQ(store.state(id), RunState::kDone) << "what is done stays done";
+  EXPECT_FALSE(store.claim(id, /*retry=*/true)) << "what is done stays done";
 }
 
 TEST_F(StoreTest, ARunOfADeadProcessIsFree) {
@@ -280,13 +279,19 @@ TEST_F(StoreTest, SaysThatItIsDamaged) {
   EXPECT_NE(error_of([&] { open().load(); }).find("is damaged"), std::string::npos);
 }
 
+TEST_F(StoreTest, ValuesThatAreNoJsonAreDamage) {
+  open().record(open().add(job(0)), finished_run());
+  sql("UPDATE options SET value = '{'");
+  EXPECT_NE(error_of([&] { open().load(); }).find("results.db is damaged"), std::string::npos);
+}
+
 TEST_F(StoreTest, AFullDiskIsAnErrorAndHarmsNothing) {
   ResultStore store = open();
   const std::int64_t id = store.add(job(0));
   store.record(id, finished_run());
   RunResult large = finished_run();
   for (std::int64_t epoch = 2; epoch < 20'000; ++epoch) {
-    large.curve.push_back({epoch, 0.5, 1, {{"mining.pi", 0.1}}});
+    large.curve.push_back({epoch, 0.5, 1, R"({"mining.pi": 0.1})"});
   }
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};

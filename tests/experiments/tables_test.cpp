@@ -284,6 +284,15 @@ TEST(VariantTableTest, LiteralValues) {
   for (const VariantRow& row : others.groups[0].rows) EXPECT_TRUE(std::isnan(row.paper_seconds));
 }
 
+TEST(FirstAndBestTest, LiteralValues) {
+  using Chosen = std::vector<std::size_t>;
+  const std::vector<double> scores = {.1, .5, kNoValue, .9, .7, .7};
+  EXPECT_EQ(first_and_best(scores, 6), (Chosen{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(first_and_best(scores, 5), (Chosen{0, 1, 3, 4, 5})) << "without a score is last";
+  EXPECT_EQ(first_and_best(scores, 3), (Chosen{0, 3, 4})) << "of equals the first";
+  EXPECT_EQ(first_and_best({}, 3), Chosen{});
+}
+
 TEST(ExperimentsTest, ExperimentsAreNotMixed) {
   ResultSet results;
   add_cell(results, "short", "", scored_run("uci", "tgn", "random", 0, .5));
@@ -300,6 +309,23 @@ TEST(ExperimentsTest, ExperimentsAreNotMixed) {
   EXPECT_TRUE(experiments[1].has_variants());
   EXPECT_EQ(experiments[2].name, "");
   EXPECT_EQ(experiments[2].grid(), Runs{&results.runs[2]});
+}
+
+TEST(ExperimentsTest, RunsOfNoExperimentAreComparedWithTheSameOptionsAlone) {
+  ResultSet results;
+  for (const auto& [epochs, miner] : {std::pair("1", "random"), std::pair("60", "curnm"),
+                                      std::pair("60", "random"), std::pair("1", "random")}) {
+    RunResult& run = results.runs.emplace_back(scored_run("uci", "tgn", miner, 0, .5));
+    run.flags = {{"epochs", epochs}};
+  }
+  const std::vector<ExperimentRuns> experiments = experiments_of(results);
+  ASSERT_EQ(experiments.size(), 1U);
+  EXPECT_TRUE(experiments[0].grid().empty());
+  ASSERT_EQ(experiments[0].variants.size(), 2U);
+  EXPECT_EQ(experiments[0].variants[0].name, "epochs 1");
+  EXPECT_EQ(experiments[0].variants[0].runs, Runs{&results.runs[3]});
+  EXPECT_EQ(experiments[0].variants[1].name, "epochs 60");
+  EXPECT_EQ(experiments[0].variants[1].runs, (Runs{&results.runs[1], &results.runs[2]}));
 }
 
 TEST(ExperimentsTest, OfTwoRunsInOnePlaceTheLaterCountsAndThatIsSaid) {

@@ -1,6 +1,8 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "curnm/report/report.h"
 #include "report/markup.h"
@@ -9,6 +11,7 @@
 namespace curnm {
 namespace {
 
+using testing::add_cell;
 using testing::full_grid;
 using testing::full_run;
 using testing::tag_fault;
@@ -138,9 +141,13 @@ TEST(HtmlReportTest, RunsThatJustBeganMakeAPage) {
 
 TEST(HtmlReportTest, PoolsThatAreNotKnownInEveryEpochAreNotStacked) {
   ResultSet single{.runs = {full_run("uci", "tgn", "curnm", 0, .9, 20)}};
-  single.runs[0].curve[4].metrics.erase("mining.pool_hard");
-  single.runs[0].curve[5].metrics["mining.selected_hard"] = "?";
-  for (EpochMetrics& epoch : single.runs[0].curve) epoch.metrics.erase("mining.delta");
+  for (EpochMetrics& epoch : single.runs[0].curve) {
+    auto metrics = nlohmann::ordered_json::parse(epoch.metrics);
+    if (epoch.epoch == 4) metrics.erase("mining.pool_hard");
+    if (epoch.epoch == 5) metrics["mining.selected_hard"] = "?";
+    metrics.erase("mining.delta");
+    epoch.metrics = metrics.dump();
+  }
   const std::string page = html_report(single, {});
   EXPECT_EQ(page.find("\"panel\">pools of curnm<"), std::string::npos);
   EXPECT_EQ(page.find("\"panel\">selected negatives<"), std::string::npos);
@@ -155,6 +162,41 @@ TEST(HtmlReportTest, AThousandRunsStaySmall) {
                         {{"complete", .9}, {"a", .8}, {"b", .8}, {"c", .8}, {"d", .8}}, 5);
   ASSERT_EQ(results.runs.size(), 1000U);
   EXPECT_LT(html_report(results, {}).size(), 3'000'000U);
+}
+
+// A search is an experiment with a variant for each trial.
+TEST(HtmlReportTest, AThousandVariantsStaySmall) {
+  ResultSet results;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string variant = fmt::format(
+        "pool {}, gamma-hist 0.{}, tau 0.5, alpha-epochs 8, alpha-max 0.004, beta-epochs {}, "
+        "delta-min 0.3",
+        2 * i, i % 10, i);
+    add_cell(results, "search", variant, full_run("uci", "tgn", "curnm", 0, .8 + 1e-4 * i, 60));
+  }
+  const std::string page = html_report(results, {});
+  EXPECT_LT(page.size(), 3'000'000U);
+  EXPECT_NE(page.find("pool 1998, "), std::string::npos);
+  EXPECT_NE(page.find("the first and the 199 best by validation AP are listed."),
+            std::string::npos);
+  EXPECT_NE(page.find("Of 1000 variants, the first and the 11 best by validation AP are drawn."),
+            std::string::npos);
+}
+
+TEST(HtmlReportTest, CurvesOfAChartCanBeToldApart) {
+  ResultSet results;
+  for (int i = 0; i < 12; ++i) {
+    add_cell(results, "variants", fmt::format("variant {}", i),
+             full_run("uci", "tgn", "curnm", 0, .9, 5));
+  }
+  const std::string page = html_report(results, {});
+  const std::size_t key = page.find(R"(<ul class="key">)");
+  const std::string list = page.substr(key, page.find("</ul>", key) - key);
+  std::set<std::string> samples;
+  for (std::size_t at = list.find("<svg"); at != list.npos; at = list.find("<svg", at + 1)) {
+    samples.insert(list.substr(at, list.find("</svg>", at) - at));
+  }
+  EXPECT_EQ(samples.size(), 12U) << list;
 }
 
 TEST(HtmlReportTest, LongRunsAreThinnedOut) {

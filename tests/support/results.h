@@ -84,29 +84,29 @@ inline RunResult full_run(std::string network, std::string model, std::string mi
     const auto e = static_cast<double>(epoch);
     const double pi = std::max(.1, 1 - .03 * e);
     const double hard = pi > .5 ? 0 : .3;
-    EpochMetrics metrics{.epoch = epoch,
-                         .validation_ap = ap - .2 * std::exp(-e / 8) + .01 * noise(seed, epoch),
-                         .seconds = run.seconds_per_epoch};
-    metrics.metrics = {{"losses.positive", .7 * std::exp(-e / 30)}};
+    nlohmann::ordered_json metrics = {{"losses.positive", .7 * std::exp(-e / 30)}};
     if (run.miner == "curnm") {
-      metrics.metrics.update({{"losses.random", .6 * std::exp(-e / 20)},
-                              {"losses.selected", .9 - .2 * std::exp(-e / 10)},
-                              {"losses.contrastive", .3 * std::exp(-e / 5)},
-                              {"mining.pi", pi},
-                              {"mining.delta", std::max(.3, pi)},
-                              {"mining.alpha", .006 * std::min(1., (e + 1) / 30)},
-                              {"mining.beta", std::min(1., (e + 1) / 6)},
-                              {"mining.pool_hard", hard},
-                              {"mining.pool_historical", .56 - hard / 2},
-                              {"mining.pool_random", .44 - hard / 2},
-                              {"mining.score_historical", .55 - .1 * std::exp(-e / 9)},
-                              {"mining.score_random", .25 * std::exp(-e / 20)},
-                              {"mining.false_negative_share", .03},
-                              {"mining.selected_hard", hard * 1.4},
-                              {"mining.selected_historical", .6 - hard * .9},
-                              {"mining.selected_random", .4 - hard * .5}});
+      metrics.update({{"losses.random", .6 * std::exp(-e / 20)},
+                      {"losses.selected", .9 - .2 * std::exp(-e / 10)},
+                      {"losses.contrastive", .3 * std::exp(-e / 5)},
+                      {"mining.pi", pi},
+                      {"mining.delta", std::max(.3, pi)},
+                      {"mining.alpha", .006 * std::min(1., (e + 1) / 30)},
+                      {"mining.beta", std::min(1., (e + 1) / 6)},
+                      {"mining.pool_hard", hard},
+                      {"mining.pool_historical", .56 - hard / 2},
+                      {"mining.pool_random", .44 - hard / 2},
+                      {"mining.score_historical", .55 - .1 * std::exp(-e / 9)},
+                      {"mining.score_random", .25 * std::exp(-e / 20)},
+                      {"mining.false_negative_share", .03},
+                      {"mining.selected_hard", hard * 1.4},
+                      {"mining.selected_historical", .6 - hard * .9},
+                      {"mining.selected_random", .4 - hard * .5}});
     }
-    run.curve.push_back(std::move(metrics));
+    run.curve.push_back({.epoch = epoch,
+                         .validation_ap = ap - .2 * std::exp(-e / 8) + .01 * noise(seed, epoch),
+                         .seconds = run.seconds_per_epoch,
+                         .metrics = metrics.dump()});
   }
   return run;
 }

@@ -26,7 +26,7 @@ inline RunResult finished_run(double trans_ap = 0.875) {
   run.training_events = 1000;
   run.scores = {{"test", "trans", "ap", trans_ap}, {"test_new", "trans", "ap", 0.5}};
   run.baselines = {{"test", "trans", "recency-src", 0.9}};
-  run.curve = {{0, 0.6, 1.0, {{"mining.pi", 1.0}}}, {1, 0.7, 2.0, {{"mining.pi", 0.95}}}};
+  run.curve = {{0, 0.6, 1.0, R"({"mining.pi": 1.0})"}, {1, 0.7, 2.0, R"({"mining.pi": 0.95})"}};
   return run;
 }
 

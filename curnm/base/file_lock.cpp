@@ -1,0 +1,45 @@
+#include "curnm/base/file_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "curnm/base/error.h"
+
+namespace curnm {
+
+bool lock_file(int descriptor) {
+  return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+bool is_locked(const std::filesystem::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  // Shared: several may ask at once.
+  const bool locked = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(descriptor);
+  return locked;
+}
+
+FileLock::FileLock(const std::filesystem::path& file, const std::string& work)
+    : descriptor_(::open(file.c_str(), O_RDWR | O_CLOEXEC)) {  // NFS locks what may be written
+  if (descriptor_ < 0) return;
+  // Whoever only asks has it for an instant.
+  for (int tries = 0; !lock_file(descriptor_); ++tries) {
+    if (tries == 10) {
+      ::close(descriptor_);
+      fail("another process is {}", work);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+}  // namespace curnm
