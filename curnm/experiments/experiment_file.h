@@ -8,24 +8,7 @@
 
 #include "curnm/experiments/job.h"
 
-// Experiment files: grids of trainings, in YAML.
-//
-//   name: ablation
-//   title: What each part of CurNM is worth
-//   networks: [uci, WIKI: {epochs: 8}]   # an entry may carry options of its own
-//   models: [tgn]
-//   miners: [curnm]
-//   seeds: [0, 1, 2]
-//   options: {epochs: 60}                # flags of `curnm train` that all runs share
-//   variants:                            # one run each; the first is what others are compared with
-//     complete: {}
-//     without pi: {ablate: pi}
-//
-// All runs of the first seed come before those of the second.
-//
-// Instead of one grid there may be several under `grids:`, each a map of these keys; what a grid
-// does not say it takes from the top. Options of a variant override those of the miner, these those
-// of the model, of the network, and the shared ones. Anchors, aliases and `<<` work.
+// Experiment files: grids of trainings, in YAML. docs/experiments.md explains the keys.
 
 namespace curnm {
 
