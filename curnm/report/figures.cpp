@@ -119,25 +119,30 @@ std::vector<int> styles_of(const std::vector<Method>& methods) {
   return styles;
 }
 
-std::vector<Method> with_epochs(std::vector<Method> methods) {
-  std::erase_if(methods, [](const Method& method) {
-    return std::all_of(method.runs.begin(), method.runs.end(),
-                       [](const RunResult* run) { return run->curve.empty(); });
-  });
+/// Of each run that has got to the end of an epoch.
+std::vector<double> best_validation_aps(const Method& method) {
+  std::vector<double> best;
+  for (const RunResult* run : method.runs) {
+    best.push_back(best_validation_ap(*run, std::ssize(run->curve)));
+  }
+  std::erase_if(best, [](double ap) { return std::isnan(ap); });
+  return best;
+}
+
+/// Without those that have nothing to draw.
+std::vector<Method> begun_ones(std::vector<Method> methods) {
+  std::erase_if(methods, [](const Method& method) { return best_validation_aps(method).empty(); });
   return methods;
 }
 
-std::vector<Method> drawn(const std::vector<Method>& methods) {
+std::vector<Method> first_and_best(const std::vector<Method>& methods) {
   std::vector<double> validation_ap;
   for (const Method& method : methods) {
-    std::vector<double> best;
-    for (const RunResult* run : method.runs) {
-      best.push_back(best_validation_ap(*run, std::ssize(run->curve)));
-    }
-    validation_ap.push_back(summarize(best).mean);
+    validation_ap.push_back(summarize(best_validation_aps(method)).mean);
   }
   std::vector<Method> shown;
-  for (std::size_t i : first_and_best(validation_ap, kMostCurves)) shown.push_back(methods[i]);
+  for (std::size_t i : curnm::first_and_best(validation_ap, kMostCurves))
+    shown.push_back(methods[i]);
   return shown;
 }
 
@@ -225,8 +230,8 @@ std::string figure(std::string_view subject, const std::string& body, std::strin
 }  // namespace
 
 std::string learning_figure(std::string_view subject, const std::vector<Method>& methods) {
-  const std::vector<Method> begun = with_epochs(methods);
-  const std::vector<Method> shown = drawn(begun);
+  const std::vector<Method> begun = begun_ones(methods);
+  const std::vector<Method> shown = first_and_best(begun);
   const std::vector<int> styles = styles_of(shown);
   std::vector<Curve> curves;
   std::size_t seeds = 0;
