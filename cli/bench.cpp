@@ -89,10 +89,10 @@ double history_rate(const History& history, const EventLog& log) {
 }
 
 double trans_seconds(const History& partners, const EventLog& log) {
-  const Split split = split_by_time(log);
-  const EventLog test = select(log, split.test);
+  const Cuts cuts = cuts_by_quantile(log);
+  const EventLog test = select(log, split(log, cuts).test);
   const History pairs(log);
-  const NegativeSampler sampler({&pairs, &partners, &pairs}, log.time[split.first_test]);
+  const NegativeSampler sampler({&pairs, &partners, &pairs}, log.time[cuts.first_test]);
   const Stopwatch watch;
   sampler.draw(test, Protocol::kTrans);
   return watch.seconds();
@@ -139,13 +139,9 @@ void run_sampler(const std::string& data, bool json) {
 
 }  // namespace
 
-void hold_pi(const CLI::App& command, CurnmOptions& options) {
-  if (command.count("--pi-strategy") == 0) options.pi_strategy = "constant";
-  if (options.pi == 0) options.pi = 1;
-}
-
-void show_held_pi(CLI::App& command) {
-  command.get_option("--pi-strategy")->default_str("constant");
+void hold_pi(GivenOptions& given) {
+  given.emplace("pi-strategy", "constant");
+  given.emplace("pi", "1");
 }
 
 void add_bench(CLI::App& app) {

@@ -1,11 +1,14 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <deque>
 #include <nlohmann/json.hpp>
 
 #include "cli/bench.h"
 #include "cli/options.h"
 #include "cli/process.h"
 #include "curnm/data/open.h"
-#include "curnm/training/run.h"
+#include "curnm/training/session.h"
 
 namespace curnm::cli {
 namespace {
@@ -13,9 +16,12 @@ namespace {
 using nlohmann::ordered_json;
 
 struct EpochFlags {
-  RunSpec spec;
+  GivenOptions given;  // of the training and the model
+  std::string data;
   std::vector<std::string> miners = {"random", "recent", "ens", "taser", "curnm"};
   std::vector<std::int64_t> pools = {4, 8, 16};
+  std::string pi;
+  std::string pi_strategy;
   std::int64_t epochs = 3;
   std::int64_t threads = 0;
   bool json = false;
@@ -28,22 +34,29 @@ struct Setting {
   std::int64_t pool;
 };
 
+RunSpec spec_of(const Setting& setting, const EpochFlags& flags) {
+  GivenOptions given = flags.given;
+  given["miner"] = setting.miner;
+  const std::string epochs = std::to_string(flags.epochs + 1);  // never the last: that would end it
+  given["epochs"] = given["patience"] = epochs;
+  if (setting.miner == "curnm") {
+    if (!flags.pi.empty()) given["pi"] = flags.pi;
+    if (!flags.pi_strategy.empty()) given["pi-strategy"] = flags.pi_strategy;
+    hold_pi(given);
+    given["pool"] = std::to_string(setting.pool);
+  }
+  return resolve_run(given);
+}
+
 /// A training that is continued epoch by epoch.
 class Contender final : public TrainObserver {
  public:
-  Contender(Setting of, const LinkTask& task, const EpochFlags& flags) : setting(std::move(of)) {
-    TrainOptions options = flags.spec.train;
-    options.miner = setting.miner;
-    options.epochs = flags.epochs + 1;  // never the last: that one would end the training
-    options.patience = options.epochs;
-    MinerOptions miner = flags.spec.miner;
-    miner.curnm.pool = setting.pool;
-    trainer_ = std::make_unique<Trainer>(task, options, flags.spec.model, miner);
-  }
+  Contender(Setting of, const Dataset& dataset, const EpochFlags& flags)
+      : setting(std::move(of)), session_(spec_of(setting, flags), dataset) {}
 
   void run_epoch() {
     stop_ = false;
-    trainer_->run(*this);
+    session_.train(*this);
   }
   void on_epoch(const EpochRecord& record) override {
     seconds.push_back(record.training_seconds());
@@ -59,18 +72,18 @@ class Contender final : public TrainObserver {
     std::sort(sorted.begin(), sorted.end());
     return sorted[sorted.size() / 2];
   }
+  const TrainingSession& session() const { return session_; }
 
  private:
-  std::unique_ptr<Trainer> trainer_;
+  TrainingSession session_;
   bool stop_ = false;
 };
 
 std::vector<Setting> settings(const EpochFlags& flags) {
   std::vector<Setting> list;
   for (const std::string& miner : flags.miners) {
-    find_entry("miner", miners(), miner);
     if (miner != "curnm") {
-      list.push_back({miner, miner, flags.spec.miner.curnm.pool});
+      list.push_back({miner, miner, 0});
       continue;
     }
     for (const std::int64_t pool : flags.pools) {
@@ -80,31 +93,30 @@ std::vector<Setting> settings(const EpochFlags& flags) {
   return list;
 }
 
-void run_epochs(EpochFlags flags, const CLI::App& command) {
-  const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
-  refuse_unused<ModelOptions>(command, model.name, model.options);
+void run_epochs(const EpochFlags& flags, const CLI::App& command) {
   if (std::ranges::find(flags.miners, "curnm") == flags.miners.end()) {
     refuse_flags(command, {"--pi", "--pi-strategy", "--pools"}, "miners without curnm");
   }
+  const std::vector<Setting> rows = settings(flags);
+  for (const Setting& setting : rows) spec_of(setting, flags);  // mistakes show before data is read
   set_threads(flags.threads);
-  hold_pi(command, flags.spec.miner.curnm);
-  const LinkTask task(open_dataset(flags.spec.data), flags.spec.task);
-  std::vector<Contender> list;
-  for (Setting& setting : settings(flags)) list.emplace_back(std::move(setting), task, flags);
+  const Dataset dataset = open_dataset(flags.data);
+  std::deque<Contender> list;
+  for (const Setting& setting : rows) list.emplace_back(setting, dataset, flags);
   // In turn, so that a slow minute of the machine slows all of them.
   for (std::int64_t epoch = 0; epoch < flags.epochs; ++epoch) {
     for (Contender& contender : list) contender.run_epoch();
   }
 
+  const LinkTask& task = list.front().session().task();
+  const TrainOptions& train = list.front().session().spec().train;
   const double base = list.front().median();
   const auto events = static_cast<double>(task.train().size());
   if (flags.json) {
     ordered_json result = {{"data", task.dataset().name},
-                           {"model", flags.spec.train.model},
-                           {"batch", flags.spec.train.batch},
+                           {"model", train.model},
+                           {"batch", train.batch},
                            {"training_events", task.train().size()},
-                           {"pi_strategy", flags.spec.miner.curnm.pi_strategy},
-                           {"pi", flags.spec.miner.curnm.pi},
                            {"miners", ordered_json::array()}};
     for (const Contender& contender : list) {
       ordered_json row = {{"miner", contender.setting.miner},
@@ -112,16 +124,17 @@ void run_epochs(EpochFlags flags, const CLI::App& command) {
                           {"seconds", contender.seconds},
                           {"ms_per_event", 1e3 * contender.median() / events},
                           {"relative", contender.median() / base}};
-      if (contender.setting.miner == "curnm") row["pool"] = contender.setting.pool;
+      if (contender.setting.miner == "curnm") {
+        const ordered_json mining = options_json(contender.session().spec())["miner"];
+        for (const char* name : {"pool", "pi", "pi-strategy"}) row[name] = mining[name];
+      }
       result["miners"].push_back(std::move(row));
     }
     fmt::print("{}\n", result.dump(2));
     return;
   }
-  fmt::print("{} on {}, {} training events in batches of {}, {} pi from {}; median of {} epochs\n",
-             flags.spec.train.model, task.dataset().name, task.train().size(),
-             flags.spec.train.batch, flags.spec.miner.curnm.pi_strategy, flags.spec.miner.curnm.pi,
-             flags.epochs);
+  fmt::print("{} on {}, {} training events in batches of {}; median of {} epochs\n", train.model,
+             task.dataset().name, task.train().size(), train.batch, flags.epochs);
   fmt::print("{:<16}{:>10}{:>12}{:>14}\n", "miner", "s/epoch", "ms/event",
              "x " + list.front().setting.name);
   for (const Contender& contender : list) {
@@ -136,10 +149,8 @@ void add_bench_epoch(CLI::App& bench) {
   auto flags = std::make_shared<EpochFlags>();
   CLI::App* command =
       bench.add_subcommand("epoch", "Whole training epochs by several miners, side by side");
-  command->add_option("--data", flags->spec.data, "imported folder, raw network, or synthetic")
+  command->add_option("--data", flags->data, "imported folder, raw network, or synthetic")
       ->required();
-  command->add_option("--model", flags->spec.train.model, "tgn, jodie or dysat")
-      ->capture_default_str();
   command->add_option("--miners", flags->miners, "those to compare; the first is 1")
       ->delimiter(',')
       ->capture_default_str();
@@ -149,18 +160,19 @@ void add_bench_epoch(CLI::App& bench) {
   command->add_option("--epochs", flags->epochs, "epochs of each")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}))
       ->capture_default_str();
-  command->add_option("--batch", flags->spec.train.batch, "events per step")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
-      ->capture_default_str();
-  command->add_option("--seed", flags->spec.train.seed)
-      ->check(CLI::Range(kNoSign))
-      ->capture_default_str();
-  command->add_option("--pi", flags->spec.miner.curnm.pi, "share that curnm selects (0: 1)")
-      ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--pi-strategy", flags->spec.miner.curnm.pi_strategy,
-                      "let it follow the curriculum instead: adaptive or linear");
-  show_held_pi(*command);
-  add_fields(*command, flags->spec.model);
+  command->add_option("--pi", flags->pi, "share that curnm selects")->default_str("1");
+  command
+      ->add_option("--pi-strategy", flags->pi_strategy,
+                   "let it follow the curriculum instead: adaptive or linear")
+      ->default_str("constant");
+  for (const char* name : {"model", "batch", "seed"}) {
+    command
+        ->add_option_function<std::string>(
+            fmt::format("--{}", name),
+            [flags, name](const std::string& text) { flags->given[name] = text; })
+        ->group("Training");
+  }
+  add_run_flags(*command, {"model"}, flags->given);
   command->add_option("--threads", flags->threads, "0: all cores");
   command->add_flag("--json", flags->json, "one JSON document");
   command->callback([flags, command] { run_epochs(*flags, *command); });

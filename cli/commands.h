@@ -13,7 +13,9 @@ void add_fetch(CLI::App& app);
 void add_stats(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_eval(CLI::App& app);
+void add_compare(CLI::App& app);
 void add_predict(CLI::App& app);
+void add_export(CLI::App& app);
 void add_list(CLI::App& app);
 void add_doctor(CLI::App& app);
 /// `exit_code` is set to 130 or 143 when a signal ended the training.

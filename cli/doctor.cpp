@@ -1,16 +1,14 @@
-#include <torch/torch.h>
-#include <torch/version.h>
-
 #include <filesystem>
 #include <fstream>
 
 #include "cli/commands.h"
-#include "cli/gemm.h"
 #include "cli/machine.h"
 #include "cli/print.h"
 #include "cli/process.h"
 #include "curnm/base/parallel.h"
 #include "curnm/base/version.h"
+#include "curnm/nn/libtorch.h"
+#include "curnm/training/benchmark.h"
 
 namespace curnm::cli {
 namespace {
@@ -39,13 +37,12 @@ void run_doctor() {
   const bool avx2 = __builtin_cpu_supports("avx2") != 0;
   const bool avx512 = __builtin_cpu_supports("avx512f") != 0;
   fmt::print("curnm      {}\n", kVersion);
-  fmt::print("LibTorch   {}{}\n", TORCH_VERSION, torch::cuda::is_available() ? ", CUDA" : "");
+  fmt::print("LibTorch   {}{}\n", libtorch_version(), libtorch_has_cuda() ? ", CUDA" : "");
   fmt::print("BLAS       {}\n", blas);
   fmt::print("CPU        {}{}{}\n", machine.cpu, avx2 ? ", AVX2" : "", avx512 ? ", AVX-512" : "");
   fmt::print("threads    {} of {} cores (core), {} (LibTorch)\n", num_threads(), machine.cores,
-             torch::get_num_threads());
-  fmt::print("GEMM       {:.0f} GF/s, {:.0f} per thread\n", gflops,
-             gflops / torch::get_num_threads());
+             libtorch_threads());
+  fmt::print("GEMM       {:.0f} GF/s, {:.0f} per thread\n", gflops, gflops / libtorch_threads());
 
   if (blas.find("pthread") != std::string::npos) {
     warnings.push_back(
@@ -55,7 +52,7 @@ void run_doctor() {
     warnings.push_back("this BLAS is slow: install libopenblas0-openmp (./dev build selects it)");
   }
   if (!avx2) warnings.push_back("this CPU has no AVX2: training will be several times slower");
-  if (gflops < 20 * torch::get_num_threads()) {
+  if (gflops < 20 * libtorch_threads()) {
     warnings.push_back("matrix products are slow: do other programs keep the cores busy?");
   }
   for (const std::string& warning : warnings) fmt::print("warning    {}\n", warning);

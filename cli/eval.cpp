@@ -1,3 +1,6 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -11,7 +14,7 @@
 #include "curnm/base/names.h"
 #include "curnm/data/open.h"
 #include "curnm/evaluation/baselines.h"
-#include "curnm/training/run.h"
+#include "curnm/training/session.h"
 
 namespace curnm::cli {
 namespace {
@@ -27,7 +30,7 @@ struct EvalFlags {
   std::string dump;
   std::int64_t mrr = 0;
   std::int64_t threads = 0;
-  TaskOptions task;
+  GivenOptions given;  // of the task
   bool json = false;
 };
 
@@ -58,8 +61,8 @@ class ScoreDump {
  private:
   void row(std::string_view set, std::size_t protocol, int label, NodeId src, NodeId dst,
            Timestamp time, float score) {
-    file_ << fmt::format("{},{},{},{},{},{},{}\n", set, protocols()[protocol].name, label,
-                         csv_field(ids_.name(src)), csv_field(ids_.name(dst)), time, score);
+    file_ << fmt::format("{},{},{},{},{},{},{}\n", set, name_of(static_cast<Protocol>(protocol)),
+                         label, csv_field(ids_.name(src)), csv_field(ids_.name(dst)), time, score);
   }
 
   std::string path_;
@@ -72,11 +75,38 @@ class ScoreDump {
 constexpr std::array<std::string_view, 3> kFreeAfterTraining = {"evaluation-batch", "negative-seed",
                                                                 "collisions"};
 
-/// What the run says, except where the command line says otherwise.
-TaskOptions merged(const TaskOptions& of_run, const TaskOptions& given, const CLI::App& command) {
-  TaskOptions options = of_run;
-  from_json(to_json(given, given_fields<TaskOptions>(command)), options);
-  return options;
+/// A trained run, tested as its record says, except where the command line says otherwise.
+ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
+                      const std::function<void(const LinkTask&)>& look) {
+  const RunFolder folder(flags.target);
+  RunSpec spec = read_run(folder, RunUse::kTest);
+  for (const auto& [name, value] : flags.given) {
+    if (std::ranges::find(kFreeAfterTraining, name) != kFreeAfterTraining.end()) continue;
+    throw OptionError(OptionError::Kind::kNoEffect, name,
+                      fmt::format("--{} has no effect on the test of a trained run (its options: "
+                                  "{})",
+                                  name, fmt::join(kFreeAfterTraining, ", ")));
+  }
+  set_given(flags.given, spec.task);
+  TrainingSession session(spec, open_run_data(spec, flags.data));
+  look(session.task());
+  session.resume(folder);
+  ordered_json result = session.test(request);
+  add_comparison(session.task(), request.protocols, result);
+  return result;
+}
+
+/// A rule without learning.
+ordered_json test_rule(const EvalFlags& flags, const TestRequest& request,
+                       const std::function<void(const LinkTask&)>& look) {
+  TaskOptions options;
+  set_given(flags.given, options);
+  refuse_idle(flags.given, options);
+  const LinkTask task(open_dataset(flags.target), options);
+  look(task);
+  ordered_json result = test_baseline(task, flags.model, request);
+  add_comparison(task, request.protocols, result);
+  return result;
 }
 
 void run_eval(const EvalFlags& flags, const CLI::App& command) {
@@ -85,45 +115,28 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
     request.protocols = {&find_entry("protocol", protocols(), flags.protocol).protocol, 1};
   }
   set_threads(flags.threads);
-  const bool is_run = flags.model.empty();
-  RunSpec spec{.data = flags.target};
-  const bool has_options = fs::exists(fs::path(flags.target) / "options.json");
-  if (is_run) {
-    if (!has_options && fs::exists(flags.target)) {
-      throw UsageError(fmt::format(
-          "{} is not a run: it has no options.json (--model tests a rule without learning on DATA)",
-          flags.target));
-    }
-    spec = read_run(flags.target);
-    refuse_unused<TaskOptions>(command, "the test of a trained run", kFreeAfterTraining);
-  } else if (has_options) {
+  const RunFolder folder(flags.target);
+  const bool is_rule = !flags.model.empty();
+  if (is_rule && folder.is_run()) {
     throw UsageError(fmt::format("{} is a run: --model is for rules on DATA", flags.target));
-  } else if (flags.task.split == "roll") {
-    refuse_flags(command, kOfTimeSplits, "--split roll");
   }
-  if (!is_run) refuse_flags(command, {"--data"}, "a rule: it is for runs");
-  Dataset dataset = is_run ? open_run_data(spec, flags.data) : open_dataset(spec.data);
-  const LinkTask task(std::move(dataset), merged(spec.task, flags.task, command));
-  if (const std::int64_t all = std::ssize(task.destinations()); flags.mrr > all) {
-    say("note: --mrr {} ranks among all {} destinations: there are no more\n", flags.mrr,
-        grouped(all));
+  if (is_rule) refuse_flags(command, {"--data"}, "a rule: it is for runs");
+  if (!is_rule && folder.exists() && !folder.is_run()) {
+    throw UsageError(fmt::format(
+        "{} is not a run: it has no options.json (--model tests a rule without learning on DATA)",
+        flags.target));
   }
-  if (!flags.dump.empty()) {
+  const auto look = [&](const LinkTask& task) {
+    if (const std::int64_t all = std::ssize(task.destinations()); flags.mrr > all) {
+      say("note: --mrr {} ranks among all {} destinations: there are no more\n", flags.mrr,
+          grouped(all));
+    }
+    if (flags.dump.empty()) return;
     const auto dump = std::make_shared<ScoreDump>(flags.dump, task.dataset().ids);
     request.sink = [dump](auto&&... arguments) { (*dump)(arguments...); };
-  }
-  ordered_json result;
-  if (is_run) {
-    Trainer trainer(task, spec.train, spec.model, spec.miner);
-    trainer.resume(read_checkpoint(flags.target));
-    result = test_run(trainer, request);
-  } else {
-    result = test_baseline(task, flags.model, request);
-  }
-  result["best_baseline"] = best_baselines(task, task.test(), request.protocols);
-  result["best_baseline_new"] = task.new_test() == nullptr
-                                    ? ordered_json()
-                                    : best_baselines(task, *task.new_test(), request.protocols);
+  };
+  const ordered_json result =
+      is_rule ? test_rule(flags, request, look) : test_run(flags, request, look);
   if (flags.json) {
     fmt::print("{}\n", result.dump(2));
   } else {
@@ -146,7 +159,7 @@ void add_eval(CLI::App& app) {
   command
       ->add_option("--mrr", flags->mrr, "also the mean reciprocal rank among this many negatives")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000}));
-  add_fields(*command, flags->task);
+  add_run_flags(*command, {"task"}, flags->given);
   command->add_option("--dump-scores", flags->dump, "file for one row per scored pair (csv)");
   command->add_option("--threads", flags->threads, "0: all cores");
   command->add_flag("--json", flags->json, "one JSON document");

@@ -4,12 +4,12 @@
 
 #include "cli/commands.h"
 #include "cli/grid.h"
+#include "cli/jobs.h"
 #include "cli/networks.h"
 #include "cli/signals.h"
-#include "cli/train.h"
 #include "curnm/experiments/estimate.h"
-#include "curnm/miners/miner.h"
-#include "curnm/models/model.h"
+#include "curnm/miners/registry.h"
+#include "curnm/models/registry.h"
 
 namespace curnm::cli {
 namespace {
@@ -69,16 +69,14 @@ class Plan {
 };
 
 Vocabulary vocabulary(const std::string& data_folder) {
-  Vocabulary words{.models = {},
-                   .miners = {},
-                   .flags = flags_of_runs(),
-                   .settle = [data_folder](Job& job, const RunFlags& own) {
-                     job.network = network_name(job.network, data_folder);
-                     settle(job, own);
-                   }};
-  for (const ModelEntry& entry : models()) words.models.push_back(entry.name);
-  for (const MinerEntry& entry : miners()) words.miners.push_back(entry.name);
-  return words;
+  static const std::vector<std::string> options = job_options();
+  return {.models = models().names(),
+          .miners = miners().names(),
+          .flags = {options.begin(), options.end()},
+          .resolve = [data_folder](Job& job, const RunFlags& own) {
+            job.network = network_name(job.network, data_folder);
+            resolve_job(job, own);
+          }};
 }
 
 /// The networks of an experiment, each looked for when it is first asked for: those of runs that
@@ -111,10 +109,6 @@ class Networks {
 
 bool over(RunState state) { return state == RunState::kDone || state == RunState::kFailed; }
 
-std::int64_t epochs_of(const Job& job) {
-  return nlohmann::json::parse(job.options).at("train").at("epochs");
-}
-
 /// What a grid still needs.
 struct Work {
   Plan plan;
@@ -137,7 +131,7 @@ Work work_of(const Experiment& experiment, const std::vector<RunState>& states, 
     }
     work.jobs.push_back(i);
     work.seconds.push_back(
-        estimated_seconds(job, networks.at(job.network, known).events, epochs_of(job), known));
+        estimated_seconds(job, networks.at(job.network, known).events, job.epochs, known));
   }
   return work;
 }

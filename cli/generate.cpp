@@ -11,8 +11,17 @@ struct GenerateFlags {
   std::string out;
   std::string preset = std::string(synthetic_presets().front().name);
   bool force = false;
-  SyntheticOptions options = synthetic_presets().front().options;
+  GivenOptions given;
 };
+
+void run_generate(const GenerateFlags& flags) {
+  SyntheticOptions options = find_entry("preset", synthetic_presets(), flags.preset).options;
+  set_given(flags.given, options);
+  refuse_idle(flags.given, options);
+  const Dataset dataset = generate(options, flags.preset);
+  save_dataset(dataset, flags.out, flags.force);
+  print_saved(dataset, flags.out);
+}
 
 }  // namespace
 
@@ -25,24 +34,11 @@ void add_generate(CLI::App& app) {
   for (const SyntheticPreset& preset : synthetic_presets()) {
     presets += fmt::format("\n{:>12}: {}", preset.name, preset.summary);
   }
-  // Declared before the fields, so that it is applied before them: flags override the preset.
-  command->add_option_function<std::string>(
-      "--preset",
-      [flags](const std::string& name) {
-        flags->preset = name;
-        flags->options = find_entry("preset", synthetic_presets(), name).options;
-      },
-      "what the other options start from" + presets);
-  add_fields(*command, flags->options);
+  command->add_option("--preset", flags->preset, "what the other options start from" + presets);
+  SyntheticOptions defaults = synthetic_presets().front().options;
+  add_fields(*command, defaults, flags->given);
   command->add_flag("--force", flags->force, "replace an existing data set");
-  command->callback([flags, command] {
-    if (flags->options.one_mode) {
-      refuse_flags(*command, {"--source-share"}, "--one-mode: all nodes are sources");
-    }
-    const Dataset dataset = generate(flags->options, flags->preset);
-    save_dataset(dataset, flags->out, flags->force);
-    print_saved(dataset, flags->out);
-  });
+  command->callback([flags] { run_generate(*flags); });
 }
 
 }  // namespace curnm::cli

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
-#include <torch/version.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <thread>
 
 #include "curnm/base/parallel.h"
+#include "curnm/nn/libtorch.h"
 
 namespace curnm::cli {
 namespace {
@@ -37,7 +37,7 @@ Environment this_machine() {
           .memory_bytes = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGE_SIZE),
           .system = fmt::format("{}, {} {}", value_of("/etc/os-release", "PRETTY_NAME", '='),
                                 system.sysname, system.release),
-          .libraries = fmt::format("LibTorch {}", TORCH_VERSION)};
+          .libraries = "LibTorch " + libtorch_version()};
 }
 
 }  // namespace curnm::cli

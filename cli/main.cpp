@@ -60,7 +60,9 @@ int run(int argc, char** argv) {
   add_stats(app);
   add_train(app, exit_code);
   add_eval(app);
+  add_compare(app);
   add_predict(app);
+  add_export(app);
   add_experiment(app, exit_code);
   add_tune(app, exit_code);
   add_results(app);
@@ -112,6 +114,9 @@ int main(int argc, char** argv) {
   } catch (const curnm::UnusableRun& error) {
     curnm::cli::say("curnm: {}\n", error.what());
     return curnm::kUnusableRun;
+  } catch (const curnm::DiskFull& error) {
+    curnm::cli::say("curnm: {}\n", error.what());
+    return curnm::kDiskIsFull;
   } catch (const std::bad_alloc&) {
     curnm::cli::say("curnm: not enough memory\n");
     return curnm::cli::kFailure;

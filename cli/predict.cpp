@@ -6,11 +6,11 @@
 #include "cli/print.h"
 #include "cli/process.h"
 #include "curnm/base/csv.h"
-#include "curnm/base/names.h"
 #include "curnm/data/event_table.h"
+#include "curnm/data/open.h"
 #include "curnm/data/reader.h"
-#include "curnm/evaluation/evaluate.h"
-#include "curnm/training/run.h"
+#include "curnm/prediction/predictor.h"
+#include "curnm/training/session.h"
 
 namespace curnm::cli {
 namespace {
@@ -28,28 +28,6 @@ struct PredictFlags {
   bool json = false;
 };
 
-/// Outside names to nodes, for many questions.
-class Names {
- public:
-  explicit Names(const LinkTask& task) {
-    for (NodeId node = 0; node < task.log().num_nodes; ++node) {
-      nodes_.emplace(task.dataset().ids.name(node), node);
-    }
-  }
-  NodeId find(const std::string& name) const {
-    const auto found = nodes_.find(name);
-    if (found != nodes_.end()) return found->second;
-    std::vector<std::string_view> some;
-    for (const auto& [known, node] : nodes_) some.push_back(known);
-    const std::string_view near = nearest_name(name, some);
-    fail("node '{}' is not in the network{}", name,
-         near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
-  }
-
- private:
-  std::map<std::string, NodeId> nodes_;
-};
-
 struct Question {
   NodeId src;
   NodeId dst;
@@ -57,33 +35,7 @@ struct Question {
   float score = 0;
 };
 
-/// Scores questions in time order, each from everything that happened strictly before it.
-void answer(Trainer& trainer, std::vector<Question>& questions) {
-  std::vector<Question*> order;
-  for (Question& question : questions) order.push_back(&question);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Question* a, const Question* b) { return a->time < b->time; });
-  const EventLog& log = trainer.task().log();
-  trainer.start_over();
-  LinkScorer scorer = trainer.scorer();
-  for (std::size_t begin = 0; begin < order.size();) {
-    const Timestamp t = order[begin]->time;
-    std::size_t end = begin;
-    std::vector<NodeId> src;
-    std::vector<NodeId> dst;
-    for (; end < order.size() && order[end]->time == t; ++end) {
-      src.push_back(order[end]->src);
-      dst.push_back(order[end]->dst);
-    }
-    trainer.advance_to(std::lower_bound(log.time.begin(), log.time.end(), t) - log.time.begin());
-    const std::vector<Timestamp> times(src.size(), t);
-    const std::vector<float> scores = score_in_blocks(scorer, {src, dst, times}, t);
-    for (std::size_t i = begin; i < end; ++i) order[i]->score = scores[i - begin];
-    begin = end;
-  }
-}
-
-std::vector<Question> read_questions(const fs::path& path, const Names& names) {
+std::vector<Question> read_questions(const fs::path& path, const Predictor& predictor) {
   const TextFile file(path);
   RowReader rows(file.text(), path);
   const TableLayout layout = table_layout(rows, {});
@@ -95,7 +47,7 @@ std::vector<Question> read_questions(const fs::path& path, const Names& names) {
     const auto at = [&](int column) { return rows.fields()[static_cast<std::size_t>(column)]; };
     const auto node = [&](int column) {
       try {
-        return names.find(std::string(at(column)));
+        return predictor.find(at(column));
       } catch (const Error& error) {
         rows.fail_here("{}", error.what());
       }
@@ -129,43 +81,63 @@ void print_answers(const std::vector<Question>& answers, const IdMap& ids, bool 
   }
 }
 
+/// From a run's folder or an exported file, and the events that have happened.
+Predictor open_predictor(const PredictFlags& flags) {
+  if (is_model_file(flags.run)) {
+    TrainedModel model = load_model(flags.run);
+    Dataset dataset = open_dataset(flags.data.empty() ? model.data : flags.data);
+    return {std::move(model), std::move(dataset)};
+  }
+  const RunFolder folder(flags.run);
+  const RunSpec spec = read_run(folder, RunUse::kTest);
+  Dataset dataset = open_run_data(spec, flags.data, /*grown=*/true);
+  TrainedModel model = read_trained_model(folder, spec, dataset);
+  return {std::move(model), std::move(dataset)};
+}
+
+std::vector<Question> likeliest(const Predictor& predictor, const PredictFlags& flags) {
+  const NodeId src = predictor.find(flags.src);
+  const EventLog& log = predictor.dataset().events;
+  if (is_bipartite(log) && std::ranges::find(log.src, src) == log.src.end()) {
+    say("note: {} is no source of this network but a destination\n", flags.src);
+  }
+  std::vector<Question> answers;
+  for (const Prediction& found : predictor.top(src, flags.time, flags.topk)) {
+    answers.push_back({src, found.node, flags.time, found.logit});
+  }
+  return answers;
+}
+
+std::vector<Question> scored_pairs(const Predictor& predictor, const std::string& file) {
+  std::vector<Question> questions = read_questions(file, predictor);
+  std::vector<NodeId> src;
+  std::vector<NodeId> dst;
+  std::vector<Timestamp> time;
+  for (const Question& question : questions) {
+    src.push_back(question.src);
+    dst.push_back(question.dst);
+    time.push_back(question.time);
+  }
+  const std::vector<float> scores = predictor.score({src, dst, time});
+  for (std::size_t i = 0; i < scores.size(); ++i) questions[i].score = scores[i];
+  return questions;
+}
+
 void run_predict(const PredictFlags& flags) {
   set_threads(flags.threads);
-  const RunSpec spec = read_run(flags.run);
-  Dataset dataset = open_run_data(spec, flags.data, /*grown=*/true);
-  const Extent known = spec.extent.events > 0 ? spec.extent : dataset.extent();
-  const LinkTask task(std::move(dataset), spec.task, known);
-  Trainer trainer(task, spec.train, spec.model, spec.miner);
-  trainer.take_best(read_checkpoint(flags.run));
-  const Names names(task);
-
-  std::vector<Question> questions;
-  if (flags.pairs.empty()) {
-    const NodeId src = names.find(flags.src);
-    const auto& sources = task.log().src;
-    if (is_bipartite(task.log()) && std::ranges::find(sources, src) == sources.end()) {
-      say("note: {} is no source of this network but a destination\n", flags.src);
-    }
-    for (NodeId dst : task.choices(src, flags.time)) questions.push_back({src, dst, flags.time});
-    if (questions.empty()) fail("nothing has happened before time {}", flags.time);
-  } else {
-    questions = read_questions(flags.pairs, names);
-  }
-  answer(trainer, questions);
-  if (flags.pairs.empty()) {
-    std::stable_sort(questions.begin(), questions.end(),
-                     [](const Question& a, const Question& b) { return a.score > b.score; });
-    questions.resize(std::min(questions.size(), static_cast<std::size_t>(flags.topk)));
-  }
-  print_answers(questions, task.dataset().ids, flags.json);
+  const Predictor predictor = open_predictor(flags);
+  print_answers(
+      flags.pairs.empty() ? likeliest(predictor, flags) : scored_pairs(predictor, flags.pairs),
+      predictor.dataset().ids, flags.json);
 }
 
 }  // namespace
 
 void add_predict(CLI::App& app) {
   auto flags = std::make_shared<PredictFlags>();
-  CLI::App* command = app.add_subcommand("predict", "Score links with a trained run");
-  command->add_option("run", flags->run, "folder of a run")->required();
+  CLI::App* command = app.add_subcommand("predict", "Score links with a trained model");
+  command->add_option("run", flags->run, "folder of a run, or a file that `curnm export` wrote")
+      ->required();
   command->add_option("--data", flags->data,
                       "the run's network, where it is now; later events may have been added");
   command->add_option("--src", flags->src, "source, by its name in the data");

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <torch/torch.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "curnm/base/error.h"
 #include "curnm/base/parallel.h"
+#include "curnm/nn/libtorch.h"
 
 namespace curnm::cli {
 
@@ -39,7 +39,7 @@ void set_threads(std::int64_t threads) {
                         ? static_cast<int>(threads)
                         : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   set_num_threads(count);
-  torch::set_num_threads(count);
+  set_libtorch_threads(count);
 }
 
 }  // namespace curnm::cli

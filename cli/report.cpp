@@ -11,8 +11,9 @@
 #include "curnm/base/file_lock.h"
 #include "curnm/base/files.h"
 #include "curnm/base/names.h"
-#include "curnm/experiments/run_folder.h"
+#include "curnm/experiments/run_result.h"
 #include "curnm/experiments/store.h"
+#include "curnm/runs/run_folder.h"
 
 namespace curnm::cli {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ReportFlags {
-  std::string source = GridFlags().store;
+  std::vector<std::string> sources = {GridFlags().store};
   std::string out;
   std::string format;
   std::string title;
@@ -41,25 +42,34 @@ constexpr std::array<FormatEntry, 4> kFormats = {{
      [](const ResultSet& results, const ReportOptions&) { return csv_report(results); }},
 }};
 
-/// A store, or the folder of one run.
+RunResult read_run(const std::string& source) {
+  const fs::path folder = source;
+  const fs::path store = folder / fs::path(GridFlags().store).filename();
+  if (!RunFolder(folder).is_run() && fs::exists(store)) {
+    fail("{} is a folder; the store in it is {}", source, store.string());
+  }
+  RunResult run = read_run_folder(folder);
+  if (run.state == RunState::kPaused && is_locked(RunFolder(folder).options())) {
+    run.state = RunState::kRunning;
+  }
+  return run;
+}
+
+/// A store, or the folders of runs.
 ResultSet read_results(const ReportFlags& flags, const FormatEntry& format) {
-  if (!fs::is_directory(flags.source)) {
-    const ResultStore store(flags.source, ResultStore::Mode::kRead);
+  const std::string& first = flags.sources.front();
+  if (flags.sources.size() == 1 && !fs::is_directory(first)) {
+    const ResultStore store(first, ResultStore::Mode::kRead);
     check_experiments(store, flags.experiments);
     return store.load({.experiments = flags.experiments, .curves = format.curves});
   }
   if (!flags.experiments.empty()) {
-    throw UsageError(fmt::format("--experiment has no effect on the run {}", flags.source));
-  }
-  const fs::path folder = flags.source;
-  const fs::path store = folder / fs::path(GridFlags().store).filename();
-  if (!fs::exists(folder / "options.json") && fs::exists(store)) {
-    fail("{} is a folder; the store in it is {}", flags.source, store.string());
+    throw UsageError(fmt::format("--experiment has no effect on the run {}", first));
   }
   ResultSet results;
-  RunResult& run = results.runs.emplace_back(read_run_folder(folder));
-  if (run.state == RunState::kPaused && is_locked(folder / "options.json")) {
-    run.state = RunState::kRunning;
+  for (const std::string& source : flags.sources) {
+    results.runs.push_back(read_run(source));
+    results.runs.back().id = std::ssize(results.runs);
   }
   return results;
 }
@@ -80,14 +90,15 @@ void run_report(const ReportFlags& flags) {
   const FormatEntry& format = format_of(flags);
   const ResultSet results = read_results(flags, format);
   const std::string text = format.write(
-      results,
-      {.title = flags.title.empty() ? "Results of " + last_name(flags.source) : flags.title});
+      results, {.title = flags.title.empty() ? "Results of " + last_name(flags.sources.front())
+                                             : flags.title});
   if (flags.out.empty()) {
     fmt::print("{}", text);
     return;
   }
   std::error_code none;  // there is no such file yet
-  if (fs::equivalent(flags.out, flags.source, none)) {
+  for (const std::string& source : flags.sources) {
+    if (!fs::equivalent(flags.out, source, none)) continue;
     throw UsageError(fmt::format("--out {} is what the report is made from", flags.out));
   }
   write_file_atomically(flags.out, text);
@@ -99,8 +110,8 @@ void run_report(const ReportFlags& flags) {
 void add_report(CLI::App& app) {
   auto flags = std::make_shared<ReportFlags>();
   CLI::App* command =
-      app.add_subcommand("report", "Tables and charts of a store of results, or of one run");
-  command->add_option("source", flags->source, "a store, or the folder of a run")
+      app.add_subcommand("report", "Tables and charts of a store of results, or of some runs");
+  command->add_option("sources", flags->sources, "a store, or the folders of runs")
       ->capture_default_str();
   command->add_option("--out", flags->out, "file to write (default: the standard output)");
   command->add_option("--format", flags->format,

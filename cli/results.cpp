@@ -9,8 +9,8 @@
 #include "curnm/base/names.h"
 #include "curnm/evaluation/negatives.h"
 #include "curnm/experiments/store.h"
-#include "curnm/miners/miner.h"
-#include "curnm/models/model.h"
+#include "curnm/miners/registry.h"
+#include "curnm/models/registry.h"
 #include "curnm/report/report.h"
 
 namespace curnm::cli {
@@ -27,8 +27,8 @@ struct ResultsFlags {
   std::string format = "table";
 };
 
-constexpr std::array<std::string_view, 3> kFormats = {"table", "csv", "json"};
-constexpr std::array<std::string_view, 4> kMetrics = {"ap", "auc", "ap_global", "auc_global"};
+constexpr std::array<std::string_view, 3> kListFormats = {"table", "csv", "json"};
+constexpr std::array<std::string_view, 4> kListMetrics = {"ap", "auc", "ap_global", "auc_global"};
 
 template <class Names>
 void check_name(std::string_view kind, const std::string& name, const Names& known) {
@@ -118,11 +118,11 @@ ordered_json to_json(const ResultSet& results) {
 
 void run_results(ResultsFlags& flags) {
   if (!flags.state.empty()) flags.filter.state = find_state(flags.state);
-  check_name("format", flags.format, kFormats);
-  check_name("metric", flags.metric, kMetrics);
-  check_name("protocol", flags.protocol, protocol_names());
-  for (const std::string& model : flags.filter.models) find_entry("model", models(), model);
-  for (const std::string& miner : flags.filter.miners) find_entry("miner", miners(), miner);
+  check_name("format", flags.format, kListFormats);
+  check_name("metric", flags.metric, kListMetrics);
+  check_name("protocol", flags.protocol, kChoiceNames<Protocol>);
+  for (const std::string& model : flags.filter.models) models().at(model);
+  for (const std::string& miner : flags.filter.miners) miners().at(miner);
   const ResultStore store(flags.store, ResultStore::Mode::kRead);
   check_experiments(store, flags.filter.experiments);
   check_networks(store, flags.filter.networks);

@@ -1,5 +1,3 @@
-#include "cli/train.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +7,6 @@
 
 #include "cli/commands.h"
 #include "cli/machine.h"
-#include "cli/miner_flags.h"
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/process.h"
@@ -20,8 +17,8 @@
 #include "curnm/base/parallel.h"
 #include "curnm/base/version.h"
 #include "curnm/data/open.h"
-#include "curnm/nn/time_encoding.h"
-#include "curnm/training/run.h"
+#include "curnm/nn/time_frequencies.h"
+#include "curnm/training/session.h"
 
 namespace curnm::cli {
 namespace {
@@ -30,7 +27,8 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 struct TrainFlags {
-  RunSpec spec;
+  GivenOptions given;
+  std::string data;
   std::string out;
   std::string resume;
   std::string moved_data;  // of a run that is resumed
@@ -40,19 +38,33 @@ struct TrainFlags {
   bool json = false;
 };
 
+/// What an epoch was like: its losses and, of a curriculum, how hard it was.
+std::string described(const EpochRecord& record) {
+  std::string text;
+  for (const auto& [name, value] : record.losses) text += fmt::format(" {} {:.4f}", name, value);
+  const auto measure = [&](const char* name, const char* label) {
+    const auto found = record.mining.find(name);
+    if (found != record.mining.end()) text += fmt::format("  {} {:.2f}", label, found->second);
+  };
+  measure("pi", "pi");
+  measure("delta", "delta");
+  measure("selected_hard", "hard");
+  return text;
+}
+
 /// Progress on stderr (a bar where a person is watching, a line per epoch elsewhere), metrics and
 /// checkpoints in the run's folder.
 class RunObserver final : public TrainObserver {
  public:
-  RunObserver(const Trainer& trainer, fs::path folder, const TrainFlags& flags)
-      : trainer_(trainer),
+  RunObserver(const TrainingSession& session, RunFolder folder, const TrainFlags& flags)
+      : session_(session),
         folder_(std::move(folder)),
         checkpoint_seconds_(flags.checkpoint_seconds),
         until_epoch_(flags.until_epoch) {}
 
   bool stop_requested() override { return received_signal() != 0 || paused(); }
   /// As many epochs as were asked for are over.
-  bool paused() const { return until_epoch_ > 0 && std::ssize(trainer_.records()) >= until_epoch_; }
+  bool paused() const { return until_epoch_ > 0 && std::ssize(session_.records()) >= until_epoch_; }
 
   void on_batch(std::int64_t epoch, std::int64_t done, std::int64_t of) override {
     if (done == 1) {  // the clock starts with the second batch: there is no rate yet
@@ -70,27 +82,24 @@ class RunObserver final : public TrainObserver {
   }
 
   void on_epoch(const EpochRecord& record) override {
-    std::string losses;
-    for (const auto& [name, value] : record.losses)
-      losses += fmt::format(" {} {:.4f}", name, value);
     say("{}epoch {:>3}  validation AP {:.4f}{} {}  {:.1f} s{}\n", on_terminal_ ? "\r" : "",
-        record.epoch, record.validation_ap, record.best ? "*" : " ", losses, record.seconds,
-        on_terminal_ ? "\x1b[K" : "");
-    write_metrics(folder_, trainer_.records());
+        record.epoch, record.validation_ap, record.best ? "*" : " ", described(record),
+        record.seconds, on_terminal_ ? "\x1b[K" : "");
+    folder_.write_metrics(session_.records());
     if (!saved_ || since_checkpoint_.seconds() >= checkpoint_seconds_) save();
   }
 
   void on_note(const std::string& note) override { say("note: {}\n", note); }
 
   void save() {
-    save_checkpoint(trainer_.checkpoint(), folder_ / "checkpoint");
+    session_.save_checkpoint(folder_);
     saved_ = true;
     since_checkpoint_ = Stopwatch();
   }
 
  private:
-  const Trainer& trainer_;
-  fs::path folder_;
+  const TrainingSession& session_;
+  RunFolder folder_;
   double checkpoint_seconds_;
   std::int64_t until_epoch_;
   bool on_terminal_ = ::isatty(STDERR_FILENO) == 1;
@@ -111,8 +120,8 @@ void print_options(const std::string& part, const ordered_json& options) {
 /// What a reader of the results should know about the data.
 std::vector<std::string> notes_on(const LinkTask& task, const ordered_json& model) {
   std::vector<std::string> notes;
-  constexpr double kQuickestTurn = 2 * std::numbers::pi / CosineTimeEncoding::kHighest;
-  constexpr double kSlowestTurn = 2 * std::numbers::pi / CosineTimeEncoding::kLowest;
+  constexpr double kQuickestTurn = 2 * std::numbers::pi / kHighestTimeFrequency;
+  constexpr double kSlowestTurn = 2 * std::numbers::pi / kLowestTimeFrequency;
   const double span = task.log().time.back() - task.log().time.front();
   const bool fixed = model.value("time-encoding", "") == "fixed";
   if (fixed && span > kSlowestTurn) {
@@ -144,7 +153,9 @@ std::vector<std::string> notes_on(const LinkTask& task, const ordered_json& mode
   return notes;
 }
 
-void print_setup(const RunSpec& spec, const LinkTask& task, const std::string& folder) {
+void print_setup(const TrainingSession& session, const std::string& folder) {
+  const RunSpec& spec = session.spec();
+  const LinkTask& task = session.task();
   say("{} on {}: {} training, {} validation, {} test events ({} with new nodes)\n",
       spec.train.model, task.dataset().name, grouped(task.train().size()),
       grouped(task.validation().positives.size()), grouped(task.test().positives.size()),
@@ -157,148 +168,107 @@ void print_setup(const RunSpec& spec, const LinkTask& task, const std::string& f
   }
 }
 
-ordered_json finish(Trainer& trainer, const fs::path& folder) {
+ordered_json finish(TrainingSession& session, const RunFolder& folder) {
   double seconds = 0;
-  for (const EpochRecord& record : trainer.records()) seconds += record.training_seconds();
-  ordered_json result = test_run(trainer);
-  const LinkTask& task = trainer.task();
-  result["best_baseline"] = best_baselines(task, task.test());
-  result["best_baseline_new"] =
-      task.new_test() == nullptr ? ordered_json() : best_baselines(task, *task.new_test());
-  result["epochs"] = trainer.records().size();
-  result["best_epoch"] = trainer.best_epoch();
-  result["seconds_per_epoch"] = seconds / static_cast<double>(trainer.records().size());
-  result["training_events"] = task.train().size();
+  for (const EpochRecord& record : session.records()) seconds += record.training_seconds();
+  ordered_json result = session.test();
+  add_comparison(session.task(), all_protocols(), result);
+  result["epochs"] = session.records().size();
+  result["best_epoch"] = session.best_epoch();
+  result["seconds_per_epoch"] = seconds / static_cast<double>(session.records().size());
+  result["training_events"] = session.task().train().size();
   result["environment"] = to_json(this_machine());
-  write_file_atomically(folder / "result.json", result.dump(2) + "\n");
+  save_model(session.trained_model(), folder.model());
+  folder.write_result(result);
   return result;
 }
 
-/// A resumed run is what it was started as: other options than those of this session are refused.
+/// A resumed run is what it was started as: other options than those of this process are refused.
 void check_flags(const TrainFlags& flags, const CLI::App& command) {
-  if (flags.spec.data.empty() == flags.resume.empty()) {
+  if (flags.data.empty() == flags.resume.empty()) {
     throw UsageError("give either DATA or --resume RUN");
   }
   if (flags.resume.empty()) {
     refuse_flags(command, {"--data"}, "a new run: it is for those that are resumed");
-    const ModelEntry& model = find_entry("model", models(), flags.spec.train.model);
-    refuse_unused<ModelOptions>(command, model.name, model.options);
-    if (flags.spec.task.split == "roll") refuse_flags(command, kOfTimeSplits, "--split roll");
-    return check_miner_flags(command, flags.spec.train.miner);
+    return;
   }
-  constexpr std::array<std::string_view, 4> kOfTheSession = {"threads", "until-epoch",
-                                                             "checkpoint-seconds", "json"};
-  const auto refuse = [&]<class Options>(const Options&) {
-    refuse_unused<Options>(command, "a run that is resumed", kOfTheSession);
-  };
-  refuse(flags.spec.train);
-  refuse(flags.spec.model);
-  refuse(flags.spec.miner);
-  refuse(flags.spec.task);
-  refuse_flags(command, {"--out", "--preset"}, "a run that is resumed");
+  if (!flags.given.empty()) {
+    const std::string& name = flags.given.begin()->first;
+    throw OptionError(OptionError::Kind::kNoEffect, name,
+                      fmt::format("--{} has no effect on a run that is resumed", name));
+  }
+  refuse_flags(command, {"--out"}, "a run that is resumed");
 }
 
-/// What an option would be now is not what an older program without it did.
-void refuse_older(const std::string& folder, const RunSpec& spec) {
-  const std::vector<std::string> names = unrecorded_options(folder, spec);
-  if (names.empty()) return;
-  fail<UnusableRun>(
-      "{} was begun by an older program without {}: it cannot go on as it began, only be tested",
-      folder, fmt::join(names, ", "));
-}
-
-/// A training and what it is about.
-struct Session {
-  Session(const RunSpec& of, Dataset dataset)
-      : spec(of), task(std::move(dataset), of.task), trainer(task, of.train, of.model, of.miner) {
-    spec.model = trainer.model_options();
-    spec.miner = trainer.miner_options();
-    spec.data_digest = task.data_digest();
-    spec.extent = task.dataset().extent();
-  }
-
-  RunSpec spec;
-  LinkTask task;
-  Trainer trainer;
-};
-
-std::unique_ptr<Session> new_session(const TrainFlags& flags) {
-  RunSpec spec = flags.spec;
-  spec.data = from_anywhere(spec.data);
+TrainingSession new_session(const TrainFlags& flags, RunSpec spec) {
+  spec.data = from_anywhere(flags.data);
   set_threads(flags.threads);
   spec.threads = num_threads();
   Dataset dataset = open_dataset(spec.data);
   print_notes(dataset);
-  auto session = std::make_unique<Session>(spec, std::move(dataset));
-  create_run(flags.out, session->spec);
+  TrainingSession session(std::move(spec), std::move(dataset));
+  create_run(RunFolder(flags.out), session.spec());
   return session;
 }
 
 /// Of a run that was begun before, still at its beginning.
-std::unique_ptr<Session> old_session(const TrainFlags& flags) {
-  const std::string& folder = flags.resume;
-  RunSpec spec = read_run(folder);
+TrainingSession old_session(const TrainFlags& flags) {
+  const RunFolder folder(flags.resume);
+  RunSpec spec = read_run(folder, RunUse::kContinue);
   set_threads(flags.threads == 0 ? spec.threads : flags.threads);
   spec.threads = num_threads();
   Dataset dataset = open_run_data(spec, flags.moved_data);
   print_notes(dataset);
-  auto session = std::make_unique<Session>(spec, std::move(dataset));
-  refuse_older(folder, session->spec);
   if (spec.version != kVersion) {
     say("note: {} was begun by curnm {}, and this is {}: it may not go on to the same bits\n",
-        folder, spec.version, kVersion);
+        flags.resume, spec.version, kVersion);
   }
-  return session;
+  return {std::move(spec), std::move(dataset)};
 }
 
-int run_train(const TrainFlags& flags) {
+int run_train(const TrainFlags& flags, RunSpec spec) {
   watch_signals();
   const bool resuming = !flags.resume.empty();
-  const std::string folder = resuming ? flags.resume : flags.out;
-  const std::unique_ptr<Session> session = resuming ? old_session(flags) : new_session(flags);
-  Trainer& trainer = session->trainer;
-  const FileLock alone(fs::path(folder) / "options.json", "training " + folder);
-  if (resuming && fs::exists(fs::path(folder) / "checkpoint")) {
-    trainer.resume(read_checkpoint(folder));
-    write_metrics(folder, trainer.records());  // a folder that cannot be written shows it now
+  const RunFolder folder(resuming ? flags.resume : flags.out);
+  TrainingSession session = resuming ? old_session(flags) : new_session(flags, std::move(spec));
+  const FileLock alone(folder.options(), "training " + folder.path().string());
+  if (resuming && fs::exists(folder.checkpoint())) {
+    session.resume(folder);
+    folder.write_metrics(session.records());  // a folder that cannot be written shows it now
   }
-  print_setup(session->spec, session->task, folder);
+  print_setup(session, folder.path());
 
-  RunObserver observer(trainer, folder, flags);
-  const TrainOutcome outcome = trainer.run(observer);
+  RunObserver observer(session, folder, flags);
+  const bool over = session.train(observer);
   observer.save();
-  if (outcome == TrainOutcome::kInterrupted || received_signal() != 0) {
-    say("\nstopped; continue with: curnm train --resume {}\n", folder);
+  if (!over || received_signal() != 0) {
+    say("\nstopped; continue with: curnm train --resume {}\n", folder.path().string());
     if (flags.json) {
       const ordered_json state = {{"state", "paused"},
-                                  {"run", folder},
-                                  {"epochs", trainer.records().size()},
-                                  {"best_epoch", trainer.best_epoch()}};
+                                  {"run", folder.path()},
+                                  {"epochs", session.records().size()},
+                                  {"best_epoch", session.best_epoch()}};
       fmt::print("{}\n", state.dump(2));
     }
     return received_signal() == 0 ? 0 : 128 + received_signal();
   }
-  const ordered_json result = finish(trainer, folder);
+  const ordered_json result = finish(session, folder);
   if (flags.json) {
     fmt::print("{}\n", result.dump(2));
   } else {
     print_results(result);
     fmt::print("best epoch {} of {}; details in {}/result.json and metrics.jsonl\n",
-               result["best_epoch"].get<int>(), result["epochs"].get<int>(), folder);
+               result["best_epoch"].get<int>(), result["epochs"].get<int>(),
+               folder.path().string());
   }
   return 0;
 }
 
 void declare_flags(CLI::App& command, TrainFlags& flags) {
-  command.add_option("DATA", flags.spec.data,
-                     "imported folder, raw network, or synthetic[:preset]");
+  command.add_option("DATA", flags.data, "imported folder, raw network, or synthetic[:preset]");
   command.add_option("--out", flags.out, "folder of the run (default: runs/MODEL-MINER-DATA-SEED)");
   command.add_option("--resume", flags.resume, "folder of a run to continue");
   command.add_option("--data", flags.moved_data, "where the network of that run is now");
-  add_fields(command, flags.spec.train);
-  add_fields(command, flags.spec.model);
-  add_miner_flags(command, flags.spec.miner);
-  add_fields(command, flags.spec.task);
   command.add_option("--threads", flags.threads, "0: all cores, or as many as the run began with");
   command
       .add_option("--until-epoch", flags.until_epoch,
@@ -310,6 +280,7 @@ void declare_flags(CLI::App& command, TrainFlags& flags) {
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   command.add_flag("--json", flags.json, "the result as one JSON document");
+  add_run_flags(command, flags.given);
 }
 
 }  // namespace
@@ -320,87 +291,13 @@ void add_train(CLI::App& app, int& exit_code) {
   declare_flags(*command, *flags);
   command->callback([flags, command, &exit_code] {
     check_flags(*flags, *command);
-    refuse_idle_flags(*command, flags->spec.miner.curnm);
+    RunSpec spec = resolve_run(flags->given);
     if (flags->out.empty()) {
-      flags->out = fmt::format("runs/{}-{}-{}-{}", flags->spec.train.model, flags->spec.train.miner,
-                               last_name(flags->spec.data), flags->spec.train.seed);
+      flags->out = fmt::format("runs/{}-{}-{}-{}", spec.train.model, spec.train.miner,
+                               last_name(flags->data), spec.train.seed);
     }
-    exit_code = run_train(*flags);
+    exit_code = run_train(*flags, std::move(spec));
   });
-}
-
-namespace {
-
-/// What `curnm train` would do for a job. Throws UsageError for flags that it would refuse.
-RunSpec checked_run(const Job& job) {
-  TrainFlags flags;
-  CLI::App command;
-  declare_flags(command, flags);
-  std::vector<std::string> words = {job.network, "--model=" + job.model, "--miner=" + job.miner,
-                                    fmt::format("--seed={}", job.seed)};
-  for (const auto& [name, value] : job.flags) words.push_back(fmt::format("--{}={}", name, value));
-  std::ranges::reverse(words);  // CLI11 takes them from the back
-  try {
-    command.parse(words);
-    RunSpec& spec = flags.spec;
-    check_flags(flags, command);
-    check_ranges(spec.train);
-    check_ranges(spec.task);
-    // What depends on the data stays open.
-    spec.model = resolved(spec.train.model, spec.model, {.snapshot_length = 0});
-    spec.miner = resolved(spec.train.miner, spec.miner, spec.train.epochs);
-  } catch (const std::exception& error) {
-    throw UsageError(fmt::format("{}: {}", job.title(), error.what()));
-  }
-  return flags.spec;
-}
-
-/// Leaves out flags of other models and miners than the job's, but for its own: these are refused.
-void leave_out_foreign(Job& job, const RunFlags& own) {
-  const ModelEntry& model = find_entry("model", models(), job.model);
-  const MinerEntry& miner = find_entry("miner", miners(), job.miner);
-  const auto has = [](const auto& names, std::string_view name) {
-    return std::ranges::find(names, name) != std::ranges::end(names);
-  };
-  std::erase_if(job.flags, [&](const auto& flag) {
-    const std::string& name = flag.first;
-    if (own.contains(name)) return false;
-    if (name == "preset") return job.miner != "curnm";
-    return (has(option_names<ModelOptions>(), name) && !has(model.options, name)) ||
-           (has(option_names<MinerOptions>(), name) && !has(miner.options(), name));
-  });
-}
-
-}  // namespace
-
-void settle(Job& job, const RunFlags& own) {
-  leave_out_foreign(job, own);
-  RunSpec spec = checked_run(job);
-  std::size_t left_out = 0;
-  for (const IdleFlags& idle : idle_flags(spec.miner.curnm)) {
-    for (const std::string_view flag : idle.flags) {
-      const std::string name(flag.substr(2));
-      if (own.contains(name)) fail("{}: {} has no effect on {}", job.title(), flag, idle.of);
-      left_out += job.flags.erase(name);
-    }
-  }
-  if (left_out > 0) spec = checked_run(job);
-  job.options = options_json(spec).dump();
-}
-
-std::vector<std::string_view> flags_of_runs() {
-  std::vector<std::string_view> names = {"preset"};
-  const auto add = [&](const OptionNames& more) {
-    names.insert(names.end(), more.begin(), more.end());
-  };
-  add(option_names<TrainOptions>());
-  add(option_names<ModelOptions>());
-  add(option_names<MinerOptions>());
-  add(option_names<TaskOptions>());
-  std::erase_if(names, [](std::string_view name) {
-    return name == "model" || name == "miner" || name == "seed";
-  });
-  return names;
 }
 
 }  // namespace curnm::cli

@@ -5,10 +5,10 @@
 
 #include "cli/commands.h"
 #include "cli/grid.h"
+#include "cli/jobs.h"
 #include "cli/networks.h"
 #include "cli/options.h"
 #include "cli/signals.h"
-#include "cli/train.h"
 #include "curnm/evaluation/task.h"
 #include "curnm/experiments/estimate.h"
 #include "curnm/experiments/tuner.h"
@@ -18,7 +18,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 3> kStrategies = {"halving", "random", "grid"};
+enum class SearchStrategy { kHalving, kRandom, kGrid };
+constexpr ChoiceNames<3> choice_names(SearchStrategy) { return {"halving", "random", "grid"}; }
+
 constexpr std::int64_t kMostPoints = 1'000'000;
 
 struct TuneOptions {
@@ -26,39 +28,48 @@ struct TuneOptions {
   std::string miner = "curnm";
   std::int64_t epochs = 60;
   std::uint64_t seed = 0;
-  std::string strategy = "halving";
+  SearchStrategy strategy = SearchStrategy::kHalving;
   std::int64_t trials = 27;
   std::int64_t first_epochs = 6;
   std::int64_t reduction = 3;
 
-  template <class Visitor>
-  void fields(Visitor&& visit) {
-    visit(Field{.name = "model", .help = "model to train (curnm list)"}, model);
-    visit(Field{.name = "miner", .help = "whose options are tuned"}, miner);
-    visit(Field{.name = "epochs", .help = "of a whole training", .min = 1, .max = 1e6}, epochs);
-    visit(Field{.name = "seed", .help = "of the trainings and of the choice of trials", .min = 0},
-          seed);
-    visit(Field{.name = "strategy",
-                .help = "halving: many short trainings, the best go on; random: each to its end; "
-                        "grid: all points",
-                .choices = kStrategies},
+  void fields(const FieldVisitor& visit) {
+    const bool grid = strategy == SearchStrategy::kGrid;
+    const std::string_view not_halving = strategy == SearchStrategy::kHalving ? ""
+                                         : grid                               ? "--strategy grid"
+                                                                              : "--strategy random";
+    visit({.name = "model", .help = "model to train (curnm list)"}, model);
+    visit({.name = "miner", .help = "whose options are tuned"}, miner);
+    visit({.name = "epochs", .help = "of a whole training", .min = 1, .max = 1e6}, epochs);
+    visit({.name = "seed", .help = "of the trainings and of the choice of trials", .min = 0}, seed);
+    visit({.name = "strategy",
+           .help = "halving: many short trainings, the best go on; random: each to its end; grid: "
+                   "all points"},
           strategy);
-    visit(Field{.name = "trials", .help = "points that are tried", .min = 1, .max = 1e6}, trials);
-    visit(Field{.name = "first-epochs",
-                .help = "epochs after which halving looks for the first time",
-                .min = 1,
-                .max = 1e6},
+    visit({.name = "trials",
+           .help = "points that are tried",
+           .min = 1,
+           .max = 1e6,
+           .idle = grid ? "--strategy grid" : ""},
+          trials);
+    visit({.name = "first-epochs",
+           .help = "epochs after which halving looks for the first time",
+           .min = 1,
+           .max = 1e6,
+           .idle = not_halving},
           first_epochs);
-    visit(Field{.name = "reduction",
-                .help = "one in so many trials goes on, so many times as long",
-                .min = 2,
-                .max = 1000},
+    visit({.name = "reduction",
+           .help = "one in so many trials goes on, so many times as long",
+           .min = 2,
+           .max = 1000,
+           .idle = not_halving},
           reduction);
   }
 };
 
 struct TuneFlags {
   std::string network;
+  GivenOptions given;
   TuneOptions options;
   std::vector<std::string> vary;
   std::vector<std::string> set;
@@ -75,8 +86,10 @@ std::pair<std::string, std::string> assignment_of(const std::string& flag,
     throw UsageError(fmt::format("{} {}: give NAME=VALUE", flag, text));
   }
   const std::string name = text.substr(0, at);
-  const std::vector<std::string_view> known = flags_of_runs();
-  if (std::ranges::find(known, name) == known.end()) unknown_name("option", name, known);
+  const std::vector<std::string> known = job_options();
+  if (std::ranges::find(known, name) == known.end()) {
+    unknown_name("option", name, std::vector<std::string_view>(known.begin(), known.end()));
+  }
   if (name == "epochs") throw UsageError(fmt::format("{} {}: use --epochs", flag, text));
   return {name, text.substr(at + 1)};
 }
@@ -97,7 +110,8 @@ std::vector<Dimension> search_space(const TuneFlags& flags, const RunFlags& fixe
   std::vector<Dimension> space;
   for (const std::string& text : flags.vary) {
     const auto [name, list] = assignment_of("--vary", text);
-    const OptionNames of_the_task = option_names<TaskOptions>();
+    TaskOptions task;
+    const std::vector<std::string_view> of_the_task = option_names(task);
     if (name == "select-on" || std::ranges::find(of_the_task, name) != of_the_task.end()) {
       throw UsageError(
           fmt::format("--vary {0}: it decides what trials are compared by; give all of them one "
@@ -154,7 +168,8 @@ Experiment trials_of(const TuneFlags& flags) {
   base.flags = fixed_options(flags);
   const std::vector<Dimension> space = search_space(flags, base.flags);
   base.flags["epochs"] = std::to_string(options.epochs);
-  const std::int64_t count = options.strategy == "grid" ? number_of_points(space) : options.trials;
+  const std::int64_t count =
+      options.strategy == SearchStrategy::kGrid ? number_of_points(space) : options.trials;
   Experiment trials;
   trials.name = flags.study.empty()
                     ? fmt::format("{}-{}-{}", flags.network, options.model, options.miner)
@@ -170,7 +185,7 @@ Experiment trials_of(const TuneFlags& flags) {
                                  job.flags[dimension.flag]);
     }
     // Of all before the first is run: some may not go together.
-    settle(job, /*own=*/{});
+    resolve_job(job, /*own=*/{});
     if (seen.insert(job.key()).second) trials.jobs.push_back(std::move(job));
   }
   refuse_without_effect(job_of_point(space, points.front(), base).flags, trials.jobs);
@@ -179,11 +194,6 @@ Experiment trials_of(const TuneFlags& flags) {
         points.size());
   }
   return trials;
-}
-
-/// The protocol whose AP trials are compared by.
-std::string judged_on(const Job& job) {
-  return ordered_json::parse(job.options).at("train").at("select-on");
 }
 
 /// A search under way: its trials and what the store knows of them.
@@ -210,7 +220,8 @@ class Study {
 
   std::vector<Rung> rungs() const {
     const TuneOptions& options = flags_.options;
-    if (options.strategy != "halving") return {{std::ssize(trials_), options.epochs}};
+    if (options.strategy != SearchStrategy::kHalving)
+      return {{std::ssize(trials_), options.epochs}};
     return halving_rungs(std::ssize(trials_), options.first_epochs, options.epochs,
                          options.reduction);
   }
@@ -245,7 +256,7 @@ class Study {
       const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
       list.push_back({{"trial", trials_[i].number},
                       {"validation_ap", trials_[i].score},
-                      {"test_ap", find_score(*run, "test", judged_on(jobs_[i]), "ap")},
+                      {"test_ap", find_score(*run, "test", jobs_[i].judged_by, "ap")},
                       {"folder", run->folder},
                       {"flags", jobs_[i].flags}});
     }
@@ -328,7 +339,6 @@ void print_best(const ordered_json& best, const TuneFlags& flags, const std::str
 }
 
 int run_tune(TuneFlags& flags) {
-  check_ranges(flags.options);
   runner_options(flags.grid);  // wrong ones are refused before a network is fetched
   flags.network = network_name(flags.network, flags.grid.data_folder);
   const auto network_of = [&](bool fetch) {
@@ -358,7 +368,7 @@ int run_tune(TuneFlags& flags) {
   if (flags.json) {
     fmt::print("{}\n", best.dump(2));
   } else {
-    print_best(best, flags, network.data, judged_on(trials.jobs.front()));
+    print_best(best, flags, network.data, trials.jobs.front().judged_by);
   }
   return code;
 }
@@ -370,7 +380,7 @@ void add_tune(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "tune", "Search for good options by validation AP, the paper's grid first");
   command->add_option("network", flags->network, "name, folder, or synthetic[:preset]")->required();
-  add_fields(*command, flags->options);
+  add_fields(*command, flags->options, flags->given);
   command
       ->add_option("--vary", flags->vary,
                    "NAME=VALUE,VALUE,...: search these options instead of the paper's")
@@ -381,12 +391,9 @@ void add_tune(CLI::App& app, int& exit_code) {
                       "name of this search in the store (default: NETWORK-MODEL-MINER)");
   add_grid_flags(*command, flags->grid);
   command->add_flag("--json", flags->json, "the trials of the last rung as JSON, the best first");
-  command->callback([flags, command, &exit_code] {
-    const std::string strategy = "--strategy " + flags->options.strategy;
-    if (flags->options.strategy == "grid") refuse_flags(*command, {"--trials"}, strategy);
-    if (flags->options.strategy != "halving") {
-      refuse_flags(*command, {"--first-epochs", "--reduction"}, strategy);
-    }
+  command->callback([flags, &exit_code] {
+    set_given(flags->given, flags->options);
+    refuse_idle(flags->given, flags->options);
     exit_code = run_tune(*flags);
   });
 }

@@ -15,15 +15,44 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A name or value on the command line that means nothing (exit code 2 instead of 1).
+/// A name or value in a command or a file of settings that means nothing (exit code 2 instead
+/// of 1).
 class UsageError : public Error {
  public:
   using Error::Error;
 };
 
-/// What a run left behind is of no use: its files are damaged or of another program, or the data is
-/// not what it was trained on (exit code 3).
+/// What is wrong with an option, and which one it is: callers decide by these, never by the text.
+class OptionError : public UsageError {
+ public:
+  enum class Kind {
+    kUnknown,   // there is no option of that name
+    kValue,     // its value cannot be read, is out of range or not among the choices
+    kNoEffect,  // nothing in this run would make use of it
+    kConflict,  // it does not go together with another one
+  };
+  /// `option`: its name without dashes.
+  OptionError(Kind kind, std::string option, const std::string& message)
+      : UsageError(message), kind_(kind), option_(std::move(option)) {}
+
+  Kind kind() const { return kind_; }
+  const std::string& option() const { return option_; }
+
+ private:
+  Kind kind_;
+  std::string option_;
+};
+
+/// What a run left behind cannot be used: its files are damaged or of another program, or the data
+/// is not what it was trained on (exit code 3).
 class UnusableRun : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The disk is full (exit code 4): what was written before is unharmed, and with more room the same
+/// command can go on.
+class DiskFull : public Error {
  public:
   using Error::Error;
 };
@@ -36,6 +65,9 @@ template <class Kind = Error, class... Args>
 /// "No such file or directory" and the like, for messages that end in the operating system's
 /// reason.
 std::string os_reason(int error_number);
+
+/// Throws Error with `what` and the operating system's reason; DiskFull where that is the reason.
+[[noreturn]] void fail_os(const std::string& what, int error_number);
 
 /// A violated assumption of ours, not of the user's.
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line);

@@ -39,7 +39,7 @@ void sync_folder(const fs::path& folder) {
   const Descriptor directory(folder, O_RDONLY | O_DIRECTORY);
   // Some file systems of a network do not sync folders, and say EINVAL.
   if (!directory.valid() || (::fsync(directory.get()) != 0 && errno != EINVAL)) {
-    fail("cannot sync {}: {}", folder.string(), os_reason(errno));
+    fail_os("cannot sync " + folder.string(), errno);
   }
 }
 
@@ -53,14 +53,14 @@ std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path) {
   const Descriptor file(path, O_RDONLY);
   struct stat status {};
   if (!file.valid() || ::fstat(file.get(), &status) != 0) {
-    fail("cannot open {}: {}", path.string(), os_reason(errno));
+    fail_os("cannot open " + path.string(), errno);
   }
   if (!S_ISREG(status.st_mode)) fail("{} is not a regular file", path.string());
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile({}));
 
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
-  if (address == MAP_FAILED) fail("cannot map {}: {}", path.string(), os_reason(errno));
+  if (address == MAP_FAILED) fail_os("cannot map " + path.string(), errno);
   return std::shared_ptr<const MappedFile>(
       new MappedFile({static_cast<const std::byte*>(address), size}));
 }
@@ -75,16 +75,16 @@ std::string_view MappedFile::text() const {
 
 void write_file(const fs::path& path, std::span<const std::byte> bytes) {
   Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  if (!file.valid()) fail("cannot create {}: {}", path.string(), os_reason(errno));
+  if (!file.valid()) fail_os("cannot create " + path.string(), errno);
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("cannot write {}: {}", path.string(), os_reason(errno));
+    if (written < 0) fail_os("cannot write " + path.string(), errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
   const bool synced = ::fsync(file.get()) == 0 || errno == EINVAL;  // a pipe has nothing to sync
   if (!synced || !file.close()) {
-    fail("cannot write {}: {}", path.string(), os_reason(errno));
+    fail_os("cannot write " + path.string(), errno);
   }
 }
 
@@ -124,7 +124,7 @@ AtomicFolder::AtomicFolder(fs::path target, bool replace) : replace_(replace) {
 
   std::string pattern = target_.string() + ".partial-XXXXXX";
   if (::mkdtemp(pattern.data()) == nullptr) {
-    fail("cannot create {}: {}", target_.string(), os_reason(errno));
+    fail_os("cannot create " + target_.string(), errno);
   }
   staging_ = pattern;
   ::chmod(staging_.c_str(), 0755);

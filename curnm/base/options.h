@@ -1,27 +1,34 @@
 #pragma once
 
-#include <fmt/format.h>
-
-#include <cmath>
+#include <any>
+#include <array>
 #include <concepts>
+#include <cstdint>
+#include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
-#include "curnm/base/error.h"
-#include "curnm/base/names.h"
-
-// Each option is declared once, in its struct's `fields(visitor)`:
+// Each option is declared once, in the `fields` of the struct it belongs to:
 //
-//   template <class Visitor>
-//   void fields(Visitor&& visit) {
-//     visit({.name = "nodes", .help = "number of nodes", .min = 2}, nodes);
-//   }
+//   struct JodieOptions {
+//     std::int64_t width = 172;
+//     Ties ties = Ties::kStream;
 //
-// Flags, help texts, range checks and the saved record all come from that one line.
+//     void fields(const FieldVisitor& visit) {
+//       visit({.name = "width", .help = "width of embeddings", .min = 1}, width);
+//       visit({.name = "ties", .help = "memory at equal times"}, ties);
+//     }
+//   };
+//
+// Flags, help, range checks, experiment files and the saved record all come from that one line. An
+// enumeration offers its names by a function `choice_names` beside it.
 
 namespace curnm {
 
@@ -30,71 +37,170 @@ struct Field {
   std::string_view help;
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
-  std::string_view symbol = {};                    // the paper's, where it has one
-  std::span<const std::string_view> choices = {};  // of a text
+  std::string_view symbol = {};  // the paper's, where it has one
+  /// What leaves this option without effect as the others stand ("--ablate cache, without hard
+  /// negatives"); empty while it has one.
+  std::string_view idle = {};
 };
 
 /// "at least 1", "between 0 and 1"; empty where any number will do.
-inline std::string range_of(const Field& field) {
-  constexpr double kAny = std::numeric_limits<double>::infinity();
-  if (field.max < kAny) return fmt::format("between {} and {}", field.min, field.max);
-  return field.min > -kAny ? fmt::format("at least {}", field.min) : "";
+std::string range_of(const Field& field);
+
+/// Whoever has an enumeration among its options says what its values are called, in their order:
+///   constexpr ChoiceNames<2> choice_names(Ties) { return {"stream", "strict"}; }
+/// REQUIRES: the values are 0, 1, ...
+template <std::size_t kCount>
+using ChoiceNames = std::array<std::string_view, kCount>;
+
+template <class Enum>
+concept Choice = std::is_enum_v<Enum> && requires(Enum value) {
+  choice_names(value);
+};
+
+template <Choice Enum>
+inline constexpr auto kChoiceNames = choice_names(Enum{});
+
+template <Choice Enum>
+constexpr std::string_view name_of(Enum value) {
+  return kChoiceNames<Enum>[static_cast<std::size_t>(value)];
 }
 
-/// Throws UsageError naming the first value outside its range or choices, or no number at all.
-template <class Options>
-void check_ranges(Options& options) {
-  options.fields([]<class T>(const Field& field, T& value) {
-    if constexpr (std::same_as<T, std::string>) {
-      if (field.choices.empty()) return;
-      for (std::string_view choice : field.choices) {
-        if (choice == value) return;
-      }
-      unknown_name(fmt::format("value of --{}", field.name), value, field.choices);
-    } else if constexpr (std::integral<T> || std::floating_point<T>) {
-      const auto number = static_cast<double>(value);
-      if (std::isfinite(number) && number >= field.min && number <= field.max) return;
-      const std::string range = range_of(field);
-      throw UsageError(fmt::format("--{} {} is out of range: {} must be {}", field.name, value,
-                                   field.symbol.empty() ? field.name : field.symbol,
-                                   range.empty() ? "a finite number" : range));
-    }
-  });
-}
+/// The value of an option, whatever its type, to be read and set.
+class OptionValue {
+ public:
+  OptionValue(bool& value) : value_(&value) {}
+  OptionValue(std::int64_t& value) : value_(&value) {}
+  OptionValue(std::uint64_t& value) : value_(&value) {}
+  OptionValue(double& value) : value_(&value) {}
+  OptionValue(std::string& value) : value_(&value) {}
+  template <Choice Enum>
+  OptionValue(Enum& value)
+      : value_(Chosen{&value, kChoiceNames<Enum>,
+                      [](void* at, std::size_t i) { *static_cast<Enum*>(at) = Enum(i); },
+                      [](const void* at) {
+                        return static_cast<std::size_t>(*static_cast<const Enum*>(at));
+                      }}) {}
 
-/// Overwrites the fields that `json` has. REQUIRES: values of the right type (ours, from to_json).
-template <class Options>
-void from_json(const nlohmann::ordered_json& json, Options& options) {
-  options.fields([&](const Field& field, auto& value) {
-    const auto found = json.find(std::string(field.name));
-    if (found != json.end()) found->get_to(value);
-  });
-}
+  /// As a person writes it: 0.5, curnm, true.
+  std::string text() const;
+  nlohmann::ordered_json json() const;
+  /// Throws OptionError for what is no value of the type, outside of the range, or no choice.
+  void parse(const Field& field, std::string_view text) const;
+  /// Throws as `parse`.
+  void set(const Field& field, const nlohmann::ordered_json& value) const;
+  /// Throws OptionError for a number out of range.
+  void check(const Field& field) const;
 
-template <class Options>
-nlohmann::ordered_json to_json(Options options) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  options.fields([&](const Field& field, auto& value) { json[std::string(field.name)] = value; });
-  return json;
-}
+  bool is_switch() const { return std::holds_alternative<bool*>(value_); }
+  std::span<const std::string_view> choices() const;
 
-using OptionNames = std::vector<std::string_view>;
+ private:
+  struct Chosen {
+    void* at;
+    std::span<const std::string_view> names;
+    void (*set)(void*, std::size_t);
+    std::size_t (*get)(const void*);
+  };
+  std::variant<bool*, std::int64_t*, std::uint64_t*, double*, std::string*, Chosen> value_;
+};
 
-template <class Options>
-OptionNames option_names() {
-  OptionNames names;
-  Options options;
-  options.fields([&](const Field& field, auto&) { names.push_back(field.name); });
-  return names;
-}
+using FieldVisitor = std::function<void(const Field&, OptionValue)>;
 
-/// Only the options of those names: what a model or miner of many makes use of.
-template <class Options>
-nlohmann::ordered_json to_json(const Options& options, const OptionNames& names) {
-  const nlohmann::ordered_json all = to_json(options);
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (std::string_view name : names) json[std::string(name)] = all.at(std::string(name));
-  return json;
-}
+template <class T>
+concept OptionStruct = requires(T options, const FieldVisitor& visit) {
+  options.fields(visit);
+};
+
+/// What options may be completed from, once a run is known.
+struct RunFacts {
+  std::int64_t epochs = 0;  // E_0
+  /// Of the training events; below 0 while the data is not known: the median step between distinct
+  /// times, and the time in which the network sees as many events as it has nodes.
+  double median_step = -1;
+  double time_per_node = -1;
+};
+
+/// The options of some component: a struct whose type only the component knows. Copies are deep.
+///
+/// Besides `fields`, a struct may have `check() const`, which throws OptionError for values that do
+/// not go together, and `complete(const RunFacts&)`, which fills in what was left open.
+class Options {
+ public:
+  Options() = default;
+  template <OptionStruct T>
+  requires(!std::same_as<T, Options>) Options(T values)
+      : values_(std::move(values)), type_(&kTypeOf<T>) {}
+
+  template <class T>
+  const T& as() const {
+    return *std::any_cast<T>(&values_);
+  }
+  template <class T>
+  T& as() {
+    return *std::any_cast<T>(&values_);
+  }
+
+  void fields(const FieldVisitor& visit) {
+    if (type_ != nullptr) type_->fields(values_, visit);
+  }
+  /// Ranges, then what the struct itself has to say.
+  void check();
+  void complete(const RunFacts& facts) {
+    if (type_ != nullptr) type_->complete(values_, facts);
+  }
+
+ private:
+  struct Type {
+    void (*fields)(std::any&, const FieldVisitor&);
+    void (*check)(const std::any&);
+    void (*complete)(std::any&, const RunFacts&);
+  };
+  template <class T>
+  static constexpr Type kTypeOf = {
+      [](std::any& values, const FieldVisitor& visit) { std::any_cast<T>(&values)->fields(visit); },
+      [](const std::any& values) {
+        if constexpr (requires(const T& options) { options.check(); }) {
+          std::any_cast<T>(&values)->check();
+        }
+      },
+      [](std::any& values, const RunFacts& facts) {
+        if constexpr (requires(T & options) { options.complete(facts); }) {
+          std::any_cast<T>(&values)->complete(facts);
+        }
+      }};
+
+  std::any values_;
+  const Type* type_ = nullptr;
+};
+
+/// Something with `fields`, for as long as a call takes.
+class FieldsOf {
+ public:
+  template <OptionStruct T>
+  FieldsOf(T& options) : visit_([&options](const FieldVisitor& visit) { options.fields(visit); }) {}
+  void operator()(const FieldVisitor& visit) const { visit_(visit); }
+
+ private:
+  std::function<void(const FieldVisitor&)> visit_;
+};
+
+/// Values by the name of their option, as a person writes them: {"epochs", "60"}.
+using GivenOptions = std::map<std::string, std::string>;
+
+/// Throws OptionError naming the first value outside its range.
+void check_ranges(FieldsOf fields);
+
+/// Takes over what was given; options of other structs are left alone. Throws as
+/// OptionValue::parse.
+void set_given(const GivenOptions& given, FieldsOf fields);
+
+/// Overwrites the fields that `json` has. Throws as OptionValue::parse.
+void from_json(const nlohmann::ordered_json& json, FieldsOf fields);
+nlohmann::ordered_json to_json(FieldsOf fields);
+
+std::vector<std::string_view> option_names(FieldsOf fields);
+
+/// Throws OptionError where one of these was given and has no effect as the others stand.
+void refuse_idle(const GivenOptions& given, FieldsOf fields);
 
 }  // namespace curnm

@@ -18,12 +18,16 @@ enum class Stream : std::uint64_t {
   kBenchmark = 6,
   kInitialisation = 7,
   kRandomFeatures = 8,
-  kTraining = 9,  // batch boundaries, neighbours and dropout of a training step
+  // 9 and 10 were once in use.
   kRanking = 11,
   kEvaluationNeighbors = 12,
   kPositives = 13,
   kHardCache = 14,
   kTuning = 15,
+  kBatchBoundaries = 16,
+  kCandidates = 17,         // by event
+  kTrainingNeighbors = 18,  // by node and time
+  kDropout = 19,            // by node and time
 };
 
 /// Counter-based generator: draw i of a key is a pure function of (key, i), and a key is a pure

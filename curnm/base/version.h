@@ -4,7 +4,7 @@
 
 namespace curnm {
 
-/// 0.1.0+1a2b3c4: of the project, and the commit that was built. Made by cmake/version.cmake.
+/// 0.2.0+1a2b3c4: of the project, and the commit that was built. Made by cmake/version.cmake.
 extern const std::string_view kVersion;
 
 }  // namespace curnm

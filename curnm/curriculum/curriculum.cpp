@@ -7,10 +7,10 @@
 
 namespace curnm {
 
-double trend(std::string_view schedule, std::int64_t e, std::int64_t length) {
+double trend(Trend schedule, std::int64_t e, std::int64_t length) {
   const double progress = static_cast<double>(e) / static_cast<double>(length);
-  if (schedule == "constant") return 0.5;
-  return schedule == "increasing" ? std::min(progress, 1.0) : std::max(0.0, 1 - progress);
+  if (schedule == Trend::kConstant) return 0.5;
+  return schedule == Trend::kIncreasing ? std::min(progress, 1.0) : std::max(0.0, 1 - progress);
 }
 
 bool caches(double pi, double tau) {
@@ -26,9 +26,10 @@ bool improves(double metric, std::span<const double> recent) {
 
 double next_pi(double pi, bool improved, const CurnmOptions& options) {
   double step = 0;
-  if (options.pi_strategy == "linear" || (options.pi_strategy == "adaptive" && improved)) {
+  if (options.pi_strategy == PiStrategy::kLinear ||
+      (options.pi_strategy == PiStrategy::kAdaptive && improved)) {
     step = -options.shrink;
-  } else if (options.pi_strategy == "adaptive" && options.plateau == "raise") {
+  } else if (options.pi_strategy == PiStrategy::kAdaptive && options.plateau == Plateau::kRaise) {
     step = options.shrink;
   }
   return std::clamp(pi + step, options.pi_min, 1.0);
@@ -36,8 +37,8 @@ double next_pi(double pi, bool improved, const CurnmOptions& options) {
 
 double random_weight(double pi, const CurnmOptions& options) {
   double weight = pi;
-  if (options.delta_schedule == "constant") weight = 0.5;
-  if (options.delta_schedule == "increasing") weight = 1 - pi;
+  if (options.delta_schedule == Trend::kConstant) weight = 0.5;
+  if (options.delta_schedule == Trend::kIncreasing) weight = 1 - pi;
   return std::clamp(weight, options.delta_min, options.delta_max);
 }
 
@@ -45,10 +46,10 @@ Curriculum::Curriculum(const CurnmOptions& options) : options_(options), pi_(opt
 
 Difficulty Curriculum::difficulty() const {
   return {.pi = pi_,
-          .delta = options_.ablate == "random" ? 0 : random_weight(pi_, options_),
+          .delta = options_.ablate == Ablation::kRandom ? 0 : random_weight(pi_, options_),
           .alpha = options_.alpha_max * trend(options_.alpha_schedule, e_, options_.alpha_epochs),
           .beta = trend(options_.beta_schedule, e_, options_.beta_epochs),
-          .caching = options_.ablate != "cache" && caches(pi_, options_.tau)};
+          .caching = options_.ablate != Ablation::kCache && caches(pi_, options_.tau)};
 }
 
 void Curriculum::record(double metric) {

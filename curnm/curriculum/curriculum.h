@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "curnm/curriculum/options.h"
@@ -14,7 +13,7 @@ namespace curnm {
 
 /// Where a quantity stands at epoch e of `length`: increasing min(e/length, 1), decreasing
 /// max(0, 1 - e/length), constant 0.5.
-double trend(std::string_view schedule, std::int64_t e, std::int64_t length);
+double trend(Trend schedule, std::int64_t e, std::int64_t length);
 
 /// Eq. (2): C_e, whether hard negatives are cached.
 bool caches(double pi, double tau);
@@ -41,7 +40,7 @@ struct Difficulty {
 /// pi_e along a training, and what follows from it.
 class Curriculum {
  public:
-  /// REQUIRES: resolved options.
+  /// REQUIRES: completed options.
   explicit Curriculum(const CurnmOptions& options);
 
   /// Of epoch e = 1, 2, ..., the one after the last `record`.

@@ -33,12 +33,12 @@ NegativePool::NegativePool(const History* partners, const TemporalGraph* graph,
                            std::vector<NodeId> destinations, std::int64_t size, double gamma_hist)
     : partners_(partners),
       graph_(graph),
-      destinations_(partners, std::move(destinations)),
+      destinations_(std::move(destinations)),
       early_(early_pool(size, gamma_hist)),
       late_(late_pool(size, gamma_hist)) {}
 
-Candidates NegativePool::build(const EventBatch& batch, const HardCache* late,
-                               const Rng& key) const {
+Candidates NegativePool::build(const EventBatch& batch, const HardCache* late, const Rng& key,
+                               const Beside& beside) const {
   Candidates pool{.width = early_.size()};
   const auto width = static_cast<std::size_t>(pool.width);
   const std::size_t slots = batch.src.size() * width;
@@ -46,23 +46,39 @@ Candidates NegativePool::build(const EventBatch& batch, const HardCache* late,
   pool.kinds.resize(slots);
   pool.met.resize(slots);
   pool.seen.resize(slots);
+  pool.late.resize(batch.src.size());
+  std::vector<ExtraPairs> extra(batch.src.size());
   parallel_for(batch.size(), /*grain=*/32, [&](std::int64_t begin, std::int64_t end) {
-    DrawScratch scratch;
+    EventDraws draws;
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      draws.restart(key, batch.events[i], std::ssize(destinations_));
       const auto part = [&](auto& values) { return std::span(values).subspan(i * width, width); };
       const Row row{batch.src[i],     batch.time[i],  part(pool.nodes),
                     part(pool.kinds), part(pool.met), part(pool.seen)};
-      const auto event = batch.first + static_cast<std::int64_t>(i);
-      const bool cached = late != nullptr && late->has(event);
-      fill(row, cached ? late_ : early_, cached ? late->nodes(event) : std::span<const NodeId>(),
-           key.split(i), scratch);
+      const auto position = batch.first + static_cast<std::int64_t>(i);
+      const bool cached = late != nullptr && late->has(position);
+      pool.late[i] = cached ? 1 : 0;
+      fill(row, cached ? late_ : early_, cached ? late->nodes(position) : std::span<const NodeId>(),
+           draws);
+      if (beside.count == 0) continue;
+      const auto at = static_cast<std::int64_t>(i);
+      beside.pairs->add(batch, at, RandomPairs::share(beside.count, at, batch.size()), draws,
+                        extra[i]);
     }
   });
+  const auto append = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (const ExtraPairs& of_row : extra) {
+    append(pool.extra.rows, of_row.rows);
+    append(pool.extra.src, of_row.src);
+    append(pool.extra.dst, of_row.dst);
+  }
   return pool;
 }
 
 void NegativePool::fill(const Row& row, const PoolShape& shape, std::span<const NodeId> hard,
-                        Rng rng, DrawScratch& scratch) const {
+                        EventDraws& draws) const {
   std::size_t size = 0;
   const auto add = [&](NodeId node, CandidateKind kind, Timestamp met) {
     row.nodes[size] = node;
@@ -79,21 +95,24 @@ void NegativePool::fill(const Row& row, const PoolShape& shape, std::span<const 
     add(node, CandidateKind::kHard, partners_->last_before(row.u, node, row.t));
   }
   std::vector<Partner> partners(static_cast<std::size_t>(shape.historical));
-  Rng of_partners = rng.split(0);  // rng itself is for the random ones
-  const std::int64_t met = partners_->draw(row.u, row.t, of_partners, scratch, partners, is_new);
+  Rng of_partners = draws.partners();
+  const std::int64_t met =
+      partners_->draw(row.u, row.t, of_partners, draws.scratch, partners, is_new);
   for (const Partner& partner : std::span(partners).first(static_cast<std::size_t>(met))) {
     add(partner.node, CandidateKind::kHistorical, partner.last);
   }
   const auto add_random = [&](NodeId node) {
     add(node, CandidateKind::kRandom, partners_->last_before(row.u, node, row.t));
   };
-  // It does not ask twice about what it has taken, so `is_new` may see that in the row.
-  draw_absent(*partners_, destinations_.all(), row.u, row.t,
-              static_cast<std::int64_t>(row.nodes.size() - size), rng, scratch, is_new, add_random);
+  RandomOrder& order = draws.destinations();
+  for (std::int64_t at = 0; at < order.size() && size < row.nodes.size(); ++at) {
+    const NodeId node = destinations_[index(order.at(at))];
+    if (is_new(node) && !partners_->occurs_at(row.u, node, row.t)) add_random(node);
+  }
   const std::size_t distinct = size;
   while (size < row.nodes.size()) {
     if (distinct == 0) {
-      add_random(destinations_.any(rng));
+      add_random(destinations_[index(order.at(static_cast<std::int64_t>(size) % order.size()))]);
     } else {
       const std::size_t again = size - distinct;
       add(row.nodes[again], row.kinds[again], row.met[again]);

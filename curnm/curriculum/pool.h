@@ -4,9 +4,7 @@
 
 #include "curnm/curriculum/hard_cache.h"
 #include "curnm/graph/temporal_graph.h"
-#include "curnm/sampling/candidates.h"
-#include "curnm/sampling/event_batch.h"
-#include "curnm/sampling/random_destinations.h"
+#include "curnm/sampling/random_pairs.h"
 
 namespace curnm {
 
@@ -23,31 +21,44 @@ PoolShape early_pool(std::int64_t size, double gamma_hist);
 /// Eq. (4): M/2 hard negatives, the other half in the proportion of the early pool.
 PoolShape late_pool(std::int64_t size, double gamma_hist);
 
-/// Builds V_u^-, the pool of M candidate negatives of each positive (u, v, t).
+/// Builds V_u^-, the pool of M candidate negatives of each positive (u, v, t), and the random
+/// negatives beside it.
 ///
 /// A pool is a set: its candidates differ while the network has enough destinations, and none is a
 /// partner of u at t. Historical ones are drawn from H_{u,t}; what a small H_{u,t} cannot give is
 /// filled with random ones, and what too few destinations cannot give with repetitions.
+///
+/// Random candidates and random negatives of an event are taken from one order of the destinations:
+/// each draw is uniform, but most of the nodes are the same, and are embedded once.
 class NegativePool {
  public:
   /// REQUIRES: `partners` (mutual) and `graph`, both of the training events, outlive this object.
   NegativePool(const History* partners, const TemporalGraph* graph,
                std::vector<NodeId> destinations, std::int64_t size, double gamma_hist);
 
+  /// Random negatives that are wanted beside the pools.
+  struct Beside {
+    const RandomPairs* pairs = nullptr;
+    std::int64_t count = 0;
+  };
+
   /// `late` may be null: then all pools are early ones. An event without a cache entry gets an
-  /// early pool too. Hard candidates come first in a row, in the order of the cache. The key
-  /// decides all draws; random destinations of row i come from key.split(i) itself, for who wants
-  /// the same ones (RandomPairs).
-  Candidates build(const EventBatch& batch, const HardCache* late, const Rng& key) const;
+  /// early pool too. Hard candidates come first in a row, in the order of the cache. Draws of event
+  /// e come from key.split(e).
+  Candidates build(const EventBatch& batch, const HardCache* late, const Rng& key,
+                   const Beside& beside) const;
+  Candidates build(const EventBatch& batch, const HardCache* late, const Rng& key) const {
+    return build(batch, late, key, {});
+  }
 
  private:
   struct Row;
-  void fill(const Row& row, const PoolShape& shape, std::span<const NodeId> hard, Rng rng,
-            DrawScratch& scratch) const;
+  void fill(const Row& row, const PoolShape& shape, std::span<const NodeId> hard,
+            EventDraws& draws) const;
 
   const History* partners_;
   const TemporalGraph* graph_;
-  RandomDestinations destinations_;
+  std::vector<NodeId> destinations_;
   PoolShape early_;
   PoolShape late_;
 };

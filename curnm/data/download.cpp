@@ -77,7 +77,7 @@ class Part {
  public:
   explicit Part(const fs::path& file) : file_(file), part_(with_suffix(file, ".part")) {
     out_.reset(std::fopen(part_.c_str(), "ab"));
-    if (!out_) fail("cannot create {}: {}", part_.string(), os_reason(errno));
+    if (!out_) fail_os("cannot create " + part_.string(), errno);
     if (!lock_file(::fileno(out_.get()))) {
       fail("{} is being downloaded already; wait for that to end", file_.string());
     }
@@ -120,9 +120,7 @@ class Part {
   }
 
  private:
-  [[noreturn]] void cannot_write() const {
-    fail("cannot write {}: {}", part_.string(), os_reason(errno));
-  }
+  [[noreturn]] void cannot_write() const { fail_os("cannot write " + part_.string(), errno); }
 
   fs::path file_;
   fs::path part_;

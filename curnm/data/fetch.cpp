@@ -36,7 +36,7 @@ bool is_web_page(const fs::path& file) {
 
 /// The table to read, in the folder or one below. ml_*.csv comes first: the original table beside
 /// it does not say whether user 5 and item 5 are the same node.
-fs::path find_table(const fs::path& folder) {
+fs::path find_event_table(const fs::path& folder) {
   std::vector<fs::path> prepared;
   std::vector<fs::path> original;
   const auto look = [&](const fs::path& place) {
@@ -74,7 +74,7 @@ Dataset read_download(const fs::path& file, std::string_view format) {
   } catch (const DamagedArchive& damage) {
     throw BadDownload(damage.what());
   }
-  return read_table(find_table(scratch.staging()), format);
+  return read_table(find_event_table(scratch.staging()), format);
 }
 
 /// Events must agree. Publications often count nodes by the largest id, so there may be fewer.

@@ -11,10 +11,10 @@
 
 namespace curnm {
 
-constexpr std::string_view kSynthetic = "synthetic";
+constexpr std::string_view kSyntheticPrefix = "synthetic";
 
 bool is_synthetic(std::string_view data) {
-  return data == kSynthetic || data.starts_with("synthetic:");
+  return data == kSyntheticPrefix || data.starts_with("synthetic:");
 }
 
 std::string from_anywhere(const std::string& data) {
@@ -24,8 +24,9 @@ std::string from_anywhere(const std::string& data) {
 
 Dataset open_dataset(std::string_view data) {
   if (is_synthetic(data)) {
-    const std::string_view preset =
-        data == kSynthetic ? synthetic_presets().front().name : data.substr(kSynthetic.size() + 1);
+    const std::string_view preset = data == kSyntheticPrefix
+                                        ? synthetic_presets().front().name
+                                        : data.substr(kSyntheticPrefix.size() + 1);
     const SyntheticPreset& found = find_entry("preset", synthetic_presets(), preset);
     return generate(found.options, found.name);
   }
@@ -37,6 +38,14 @@ Dataset open_dataset(std::string_view data) {
          name);
   }
   return is_dataset(path) ? load_dataset(path) : read_network(path);
+}
+
+bool is_same_network(const Dataset& dataset, const std::string& digest, const Extent& extent,
+                     bool grown) {
+  if (dataset.digest() == digest) return true;
+  const Extent now = dataset.extent();
+  return grown && extent.events > 0 && now.events > extent.events && now.nodes >= extent.nodes &&
+         dataset.head(extent).digest() == digest;
 }
 
 }  // namespace curnm

@@ -16,4 +16,9 @@ std::string from_anywhere(const std::string& data);
 /// format, or `synthetic[:preset]`.
 Dataset open_dataset(std::string_view data);
 
+/// Whether the data set is the one with that digest, or (`grown`) begins with it: later events may
+/// only have been added after those.
+bool is_same_network(const Dataset& dataset, const std::string& digest, const Extent& extent,
+                     bool grown);
+
 }  // namespace curnm

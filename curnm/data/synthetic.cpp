@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
+#include "curnm/base/error.h"
 #include "curnm/base/rng.h"
 
 namespace curnm {
@@ -96,6 +98,41 @@ Layout layout_of(const SyntheticOptions& options) {
 }
 
 }  // namespace
+
+void SyntheticOptions::fields(const FieldVisitor& visit) {
+  visit({.name = "nodes", .help = "number of nodes", .min = 4, .max = 2e9}, nodes);
+  visit({.name = "events", .help = "number of events", .min = 1, .max = 1e11}, events);
+  visit({.name = "communities", .help = "communities of destinations", .min = 1, .max = 1e6},
+        communities);
+  visit({.name = "drift",
+         .help = "moves of a source between communities over the span",
+         .min = 0,
+         .max = 1e6},
+        drift);
+  visit({.name = "repeat", .help = "probability of repeating the last partner", .min = 0, .max = 1},
+        repeat);
+  visit({.name = "noise", .help = "probability of choosing any community", .min = 0, .max = 1},
+        noise);
+  visit({.name = "source-share",
+         .help = "share of sources among the nodes (bipartite)",
+         .min = 0.01,
+         .max = 0.99,
+         .idle = one_mode ? "--one-mode: all nodes are sources" : ""},
+        source_share);
+  visit({.name = "one-mode", .help = "every node is source and destination"}, one_mode);
+  visit({.name = "span", .help = "seconds from first to last event", .min = 0, .max = 1e12}, span);
+  visit({.name = "distinct-times",
+         .help = "equal time steps (0: random seconds)",
+         .min = 0,
+         .max = 1e11},
+        distinct_times);
+  visit({.name = "edge-features",
+         .help = "width of edge features, a noisy code of the community",
+         .min = 0,
+         .max = 4096},
+        edge_features);
+  visit({.name = "seed", .help = "seed of all draws", .min = 0}, seed);
+}
 
 std::span<const SyntheticPreset> synthetic_presets() { return kPresets; }
 

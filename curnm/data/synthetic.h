@@ -27,45 +27,7 @@ struct SyntheticOptions {
   std::int64_t edge_features = 0;
   std::uint64_t seed = 0;
 
-  template <class Visitor>
-  void fields(Visitor&& visit) {
-    visit(Field{.name = "nodes", .help = "number of nodes", .min = 4, .max = 2e9}, nodes);
-    visit(Field{.name = "events", .help = "number of events", .min = 1, .max = 1e11}, events);
-    visit(Field{.name = "communities", .help = "communities of destinations", .min = 1, .max = 1e6},
-          communities);
-    visit(Field{.name = "drift",
-                .help = "moves of a source between communities over the span",
-                .min = 0,
-                .max = 1e6},
-          drift);
-    visit(Field{.name = "repeat",
-                .help = "probability of repeating the last partner",
-                .min = 0,
-                .max = 1},
-          repeat);
-    visit(
-        Field{.name = "noise", .help = "probability of choosing any community", .min = 0, .max = 1},
-        noise);
-    visit(Field{.name = "source-share",
-                .help = "share of sources among the nodes (bipartite)",
-                .min = 0.01,
-                .max = 0.99},
-          source_share);
-    visit(Field{.name = "one-mode", .help = "every node is source and destination"}, one_mode);
-    visit(Field{.name = "span", .help = "seconds from first to last event", .min = 0, .max = 1e12},
-          span);
-    visit(Field{.name = "distinct-times",
-                .help = "equal time steps (0: random seconds)",
-                .min = 0,
-                .max = 1e11},
-          distinct_times);
-    visit(Field{.name = "edge-features",
-                .help = "width of edge features, a noisy code of the community",
-                .min = 0,
-                .max = 4096},
-          edge_features);
-    visit(Field{.name = "seed", .help = "seed of all draws", .min = 0}, seed);
-  }
+  void fields(const FieldVisitor& visit);
 };
 
 struct SyntheticPreset {

@@ -59,18 +59,18 @@ void make_folder(const fs::path& folder) {
 /// Writes the current entry's data. Throws for what the disk does not take, too.
 void unpack_file(archive* zip, const fs::path& archive_file, const fs::path& target) {
   std::unique_ptr<std::FILE, Closed> out(std::fopen(target.c_str(), "wb"));
-  if (!out) fail("cannot create {}: {}", target.string(), os_reason(errno));
+  if (!out) fail_os("cannot create " + target.string(), errno);
   std::vector<char> block(1 << 18);
   la_ssize_t got = 0;
   while ((got = archive_read_data(zip, block.data(), block.size())) > 0) {
     const auto count = static_cast<std::size_t>(got);
     if (std::fwrite(block.data(), 1, count, out.get()) != count) {
-      fail("cannot write {}: {}", target.string(), os_reason(errno));
+      fail_os("cannot write " + target.string(), errno);
     }
   }
   if (got < 0) fail_unpacking(zip, archive_file);
   if (std::fclose(out.release()) != 0) {
-    fail("cannot write {}: {}", target.string(), os_reason(errno));
+    fail_os("cannot write " + target.string(), errno);
   }
 }
 

@@ -10,11 +10,13 @@ namespace curnm {
 namespace {
 
 constexpr std::array<ProtocolEntry, 5> kProtocols = {{
-    {"random", "source kept, any destination", Protocol::kRandom},
-    {"historical", "pairs seen before, now absent", Protocol::kHistorical},
-    {"inductive", "pairs first seen in the evaluated period, now absent", Protocol::kInductive},
-    {"trans", "half random pairs, half historical (the paper's figure)", Protocol::kTrans},
-    {"source_historical", "source kept, one of its own former partners",
+    {name_of(Protocol::kRandom), "source kept, any destination", Protocol::kRandom},
+    {name_of(Protocol::kHistorical), "pairs seen before, now absent", Protocol::kHistorical},
+    {name_of(Protocol::kInductive), "pairs first seen in the evaluated period, now absent",
+     Protocol::kInductive},
+    {name_of(Protocol::kTrans), "half random pairs, half historical (the paper's figure)",
+     Protocol::kTrans},
+    {name_of(Protocol::kSourceHistorical), "source kept, one of its own former partners",
      Protocol::kSourceHistorical},
 }};
 
@@ -22,13 +24,13 @@ constexpr std::array<ProtocolEntry, 5> kProtocols = {{
 
 std::span<const ProtocolEntry> protocols() { return kProtocols; }
 
-std::span<const std::string_view> protocol_names() {
-  static constexpr auto kNames = [] {
-    std::array<std::string_view, kProtocols.size()> names;
-    for (std::size_t i = 0; i < names.size(); ++i) names[i] = kProtocols[i].name;
-    return names;
+std::span<const Protocol> all_protocols() {
+  static constexpr auto kAll = [] {
+    std::array<Protocol, kProtocols.size()> all;
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = kProtocols[i].protocol;
+    return all;
   }();
-  return kNames;
+  return kAll;
 }
 
 /// One batch of positives while its negatives are being drawn. Rows fill up from `filled`.

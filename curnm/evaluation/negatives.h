@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "curnm/base/options.h"
 #include "curnm/graph/event_log.h"
 #include "curnm/sampling/history.h"
 
@@ -29,6 +30,9 @@ enum class Protocol {
   /// (u_i, v) with v uniform over H_{u_i,t_i}; a source without history gets a random destination.
   kSourceHistorical,
 };
+constexpr ChoiceNames<5> choice_names(Protocol) {
+  return {"random", "historical", "inductive", "trans", "source_historical"};
+}
 
 struct ProtocolEntry {
   std::string_view name;
@@ -36,7 +40,7 @@ struct ProtocolEntry {
   Protocol protocol;
 };
 std::span<const ProtocolEntry> protocols();
-std::span<const std::string_view> protocol_names();
+std::span<const Protocol> all_protocols();
 
 /// Negatives aligned with the positives: row i belongs to positive i.
 struct Negatives {
@@ -54,6 +58,7 @@ enum class Collisions {
   kNotOfSource,  // never where the positive's source is kept; random pairs of TRANS as published
   kNowhere,      // never
 };
+constexpr ChoiceNames<3> choice_names(Collisions) { return {"allowed", "source", "nowhere"}; }
 
 struct NegativeOptions {
   std::uint64_t seed = 0;

@@ -1,20 +1,11 @@
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "curnm/sampling/event_batch.h"
+#include "curnm/sampling/links.h"
 
 namespace curnm {
-
-/// Possible links to be scored: does src[i] meet dst[i] at time[i]?
-struct Pairs {
-  std::span<const NodeId> src;
-  std::span<const NodeId> dst;
-  std::span<const Timestamp> time;
-
-  std::int64_t size() const { return static_cast<std::int64_t>(src.size()); }
-};
 
 /// Whatever can tell likely links from unlikely ones: a trained model or a rule without parameters.
 class Scorer {

@@ -2,42 +2,100 @@
 
 #include <algorithm>
 
+#include "curnm/base/digest.h"
+#include "curnm/base/error.h"
 #include "curnm/graph/distinct_nodes.h"
 
 namespace curnm {
 namespace {
 
-/// Where destinations can be drawn from: those of the events of a bipartite network, all of their
-/// nodes otherwise.
+std::vector<NodeId> hidden_nodes(const Dataset& dataset, const Cuts& cuts,
+                                 const TaskOptions& options) {
+  if (options.split == SplitBy::kRoll) return {};
+  if (options.lookahead == Lookahead::kPublished) {
+    return hidden_from_test(dataset.events, cuts.first_test, options.hidden_share);
+  }
+  std::vector<std::uint64_t> ids;
+  for (NodeId node = 0; node < dataset.events.num_nodes; ++node) {
+    ids.push_back(hash64(dataset.ids.name(node)));
+  }
+  return hidden_by_id(ids, options.hidden_share);
+}
+
+Cuts make_cuts(const Dataset& dataset, const TaskOptions& options) {
+  switch (options.split) {
+    case SplitBy::kTime:
+      return cuts_by_quantile(dataset.events, options.boundary);
+    case SplitBy::kAt:
+      return cuts_at(dataset.events, options.validation_from, options.test_from, options.boundary);
+    case SplitBy::kRoll:
+      break;
+  }
+  if (dataset.roll.empty()) {
+    throw OptionError(OptionError::Kind::kValue, "split",
+                      fmt::format("--split roll: {} has no split of its own", dataset.name));
+  }
+  return cuts_by_roll(dataset.events, dataset.roll);
+}
+
+Split make_split(const Dataset& dataset, TaskOptions& options) {
+  check_ranges(options);
+  options.check();
+  const Cuts cuts = make_cuts(dataset, options);
+  return split(dataset.events, cuts, hidden_nodes(dataset, cuts, options));
+}
+
+}  // namespace
+
+void TaskOptions::fields(const FieldVisitor& visit) {
+  const bool roll = split == SplitBy::kRoll;
+  const std::string_view own_split = roll ? "--split roll" : "";
+  const std::string_view no_times = split == SplitBy::kAt ? "" : "a split that is not `at` times";
+  visit({.name = "split",
+         .help = "time (70/15/15), at (given times) or roll (the network's own, TGL's ext_roll)"},
+        split);
+  visit({.name = "validation-from", .help = "first time of validation", .idle = no_times},
+        validation_from);
+  visit({.name = "test-from", .help = "first time of the test", .idle = no_times}, test_from);
+  visit({.name = "boundary",
+         .help = "events at a cut belong to the later (paper) or earlier part (DyGLib)",
+         .idle = own_split},
+        boundary);
+  visit(
+      {.name = "lookahead",
+       .help = "none: what exists only later changes neither training nor validation; "
+               "published: hidden nodes come from the test, validation negatives from all events"},
+      lookahead);
+  visit({.name = "hidden-share",
+         .help = "share of nodes hidden from training",
+         .min = 0,
+         .max = 0.9,
+         .idle = own_split},
+        hidden_share);
+  visit({.name = "evaluation-batch",
+         .help = "events per batch of the batch-mean figures",
+         .min = 1,
+         .max = 1e6},
+        evaluation_batch);
+  visit({.name = "negative-seed", .help = "of the evaluation negatives", .min = 0}, negative_seed);
+  visit({.name = "collisions",
+         .help = "may a negative be an event at its time: allowed (as published), source (not "
+                 "where the source is kept), nowhere"},
+        collisions);
+}
+
+void TaskOptions::check() const {
+  if (split != SplitBy::kAt || validation_from < test_from) return;
+  throw OptionError(
+      OptionError::Kind::kConflict, "test-from",
+      fmt::format("--test-from {} is not after --validation-from {}", test_from, validation_from));
+}
+
 std::vector<NodeId> destinations_of(const EventLog& log, bool bipartite) {
   std::vector<NodeId> nodes(log.dst.begin(), log.dst.end());
   if (!bipartite) nodes.insert(nodes.end(), log.src.begin(), log.src.end());
   return distinct_nodes(std::move(nodes));
 }
-
-Split make_split(const Dataset& dataset, TaskOptions& options) {
-  check_ranges(options);
-  if (options.split == "roll") {
-    if (dataset.roll.empty()) {
-      throw UsageError(fmt::format("--split roll: {} has no split of its own", dataset.name));
-    }
-    return split_by_roll(dataset.events, dataset.roll);
-  }
-  return split_by_time(
-      dataset.events,
-      {.boundary = options.boundary == "later" ? Boundary::kLater : Boundary::kEarlier,
-       .hidden_share = options.hidden_share});
-}
-
-NegativeOptions negative_options(const TaskOptions& options) {
-  return {.seed = options.negative_seed,
-          .batch_size = options.evaluation_batch,
-          .collisions = options.collisions == "allowed"  ? Collisions::kAllowed
-                        : options.collisions == "source" ? Collisions::kNotOfSource
-                                                         : Collisions::kNowhere};
-}
-
-}  // namespace
 
 EventSet::EventSet(const EventLog& whole, std::vector<EventId> ids)
     : log(select(whole, ids)), events(std::move(ids)) {}
@@ -48,54 +106,51 @@ EventBatch EventSet::batch(std::int64_t begin, std::int64_t end) const {
 }
 
 LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
-    : LinkTask(dataset, options, dataset.extent()) {}
-
-LinkTask::LinkTask(Dataset dataset, const TaskOptions& options, const Extent& extent)
     : dataset_(std::move(dataset)),
-      known_(dataset_.head(extent).events),
-      data_digest_(dataset_.head(extent).digest()),
+      data_digest_(dataset_.digest()),
       options_(options),
-      split_(make_split(dataset_.head(extent), options_)),
+      split_(make_split(dataset_, options_)),
       train_(log(), split_.train),
       train_graph_(log(), std::span<const EventId>(split_.train)),
       graph_(log()),
       train_pairs_(train_.log),
       train_partners_(train_.log, Partnership::kMutual),
-      pairs_(known_),
-      partners_(known_, Partnership::kMutual),
+      pairs_(log()),
+      partners_(log(), Partnership::kMutual),
       train_destinations_(destinations_of(train_.log, is_bipartite(train_.log))),
-      destinations_(destinations_of(known_, is_bipartite(known_))) {
+      destinations_(destinations_of(log(), is_bipartite(log()))) {
+  const EvaluationHistories all{&pairs_, &partners_, &pairs_};
+  const Timestamp validation_start = log().time[split_.first_validation];
   const Timestamp test_start = log().time[split_.first_test];
-  validation_ = make_set(split_.validation, &pairs_, log().time[split_.first_validation]);
-  test_ = make_set(split_.test, &pairs_, test_start);
+  if (options_.lookahead == Lookahead::kPublished) {
+    validation_ = make_set(split_.validation, all, validation_start);
+  } else {
+    const EventLog before_test = head(log(), split_.first_test);
+    const History pairs(before_test);
+    const History partners(before_test, Partnership::kMutual);
+    validation_ = make_set(split_.validation, {&pairs, &partners, &pairs}, validation_start);
+  }
+  test_ = make_set(split_.test, all, test_start);
 
   const EventLog fresh = select(log(), split_.new_test);
   const bool several_destinations = std::adjacent_find(fresh.dst.begin(), fresh.dst.end(),
                                                        std::not_equal_to<>()) != fresh.dst.end();
   if (several_destinations) {
     const History universe(fresh);
-    new_test_ = make_set(split_.new_test, &universe, test_start);
+    new_test_ = make_set(split_.new_test, {&pairs_, &partners_, &universe}, test_start);
   }
 }
 
-std::vector<NodeId> LinkTask::choices(NodeId src, Timestamp t) const {
-  const auto times = log().time.span();
-  const std::int64_t before = std::lower_bound(times.begin(), times.end(), t) - times.begin();
-  // What kind of network it is was known when the task was made, and may have changed until t.
-  const EventLog known = head(log(), std::max(before, known_.size()));
-  std::vector<NodeId> nodes = destinations_of(head(log(), before), is_bipartite(known));
-  if (!has_loops(known)) std::erase(nodes, src);
-  return nodes;
-}
-
 std::unique_ptr<EvaluationSet> LinkTask::make_set(const std::vector<EventId>& ids,
-                                                  const History* universe,
+                                                  const EvaluationHistories& histories,
                                                   Timestamp observed_until) const {
   auto set = std::make_unique<EvaluationSet>(EvaluationSet{EventSet(log(), ids), {}});
-  const NegativeSampler sampler({&pairs_, &partners_, universe}, observed_until);
-  for (const ProtocolEntry& entry : protocols()) {
-    set->negatives.push_back(
-        sampler.draw(set->positives.log, entry.protocol, negative_options(options_)));
+  const NegativeSampler sampler(histories, observed_until);
+  const NegativeOptions negatives{.seed = options_.negative_seed,
+                                  .batch_size = options_.evaluation_batch,
+                                  .collisions = options_.collisions};
+  for (const Protocol protocol : all_protocols()) {
+    set->negatives.push_back(sampler.draw(set->positives.log, protocol, negatives));
   }
   return set;
 }

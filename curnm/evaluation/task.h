@@ -1,8 +1,6 @@
 #pragma once
 
-#include <array>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "curnm/base/options.h"
@@ -11,6 +9,7 @@
 #include "curnm/graph/split.h"
 #include "curnm/graph/temporal_graph.h"
 #include "curnm/sampling/event_batch.h"
+#include "curnm/sampling/past.h"
 
 namespace curnm {
 
@@ -31,49 +30,38 @@ struct EvaluationSet {
   std::vector<Negatives> negatives;  // by protocol, in the order of protocols()
 };
 
-inline constexpr std::array<std::string_view, 2> kSplitChoices = {"time", "roll"};
-inline constexpr std::array<std::string_view, 2> kBoundaryChoices = {"later", "earlier"};
-inline constexpr std::array<std::string_view, 3> kCollisionChoices = {"allowed", "source",
-                                                                      "nowhere"};
+enum class SplitBy { kTime, kRoll, kAt };
+constexpr ChoiceNames<3> choice_names(SplitBy) { return {"time", "roll", "at"}; }
+
+/// Whether what exists only later may change training or validation.
+enum class Lookahead {
+  kNone,  // never: hidden nodes by a key over their ids, validation negatives from the time before
+          // the test
+  kPublished,  // as the public programs have it: hidden nodes drawn from those of the test events,
+               // validation negatives from the nodes of all events
+};
+constexpr ChoiceNames<2> choice_names(Lookahead) { return {"none", "published"}; }
 
 /// How a network becomes a task; part of a run's record.
 struct TaskOptions {
-  std::string split = "time";
-  std::string boundary = "later";
+  SplitBy split = SplitBy::kTime;
+  double validation_from = 0;
+  double test_from = 0;
+  Boundary boundary = Boundary::kLater;
+  Lookahead lookahead = Lookahead::kNone;
   double hidden_share = 0.10;
   std::int64_t evaluation_batch = 200;
   std::uint64_t negative_seed = 0;
-  std::string collisions = "source";
+  Collisions collisions = Collisions::kNotOfSource;
 
-  template <class Visitor>
-  void fields(Visitor&& visit) {
-    visit(Field{.name = "split",
-                .help = "time (70/15/15) or roll (the network's own, TGL's ext_roll)",
-                .choices = kSplitChoices},
-          split);
-    visit(Field{.name = "boundary",
-                .help = "events at a cut belong to the later (paper) or earlier part (DyGLib)",
-                .choices = kBoundaryChoices},
-          boundary);
-    visit(Field{.name = "hidden-share",
-                .help = "share of nodes hidden from training",
-                .min = 0,
-                .max = 0.9},
-          hidden_share);
-    visit(Field{.name = "evaluation-batch",
-                .help = "events per batch of the batch-mean figures",
-                .min = 1,
-                .max = 1e6},
-          evaluation_batch);
-    visit(Field{.name = "negative-seed", .help = "of the evaluation negatives", .min = 0},
-          negative_seed);
-    visit(Field{.name = "collisions",
-                .help = "may a negative be an event at its time: allowed (as published), source "
-                        "(not where the source is kept), nowhere",
-                .choices = kCollisionChoices},
-          collisions);
-  }
+  void fields(const FieldVisitor& visit);
+  /// Throws OptionError for values that do not go together.
+  void check() const;
 };
+
+/// Where destinations can be drawn from: those of the events of a bipartite network, all of their
+/// nodes otherwise.
+std::vector<NodeId> destinations_of(const EventLog& log, bool bipartite);
 
 /// Link prediction on one network: the split, the indices over what may be known, and the
 /// evaluation sets. Immutable; models and trainers keep references to it.
@@ -84,13 +72,9 @@ class LinkTask {
  public:
   /// Throws UsageError for impossible options, Error when the network is too small to split.
   explicit LinkTask(Dataset dataset, const TaskOptions& options = {});
-  /// The task of a network as it was when it had `extent`: split, training and evaluation sets are
-  /// those of then. What has come since is known to `log`, `graph` and `choices` alone, for who
-  /// predicts from it.
-  LinkTask(Dataset dataset, const TaskOptions& options, const Extent& extent);
 
   const Dataset& dataset() const { return dataset_; }
-  /// Of the data set, in its extent: reading all of it is not for every checkpoint.
+  /// Of the data set: computed once, since that takes reading all of it.
   const std::string& data_digest() const { return data_digest_; }
   const EventLog& log() const { return dataset_.events; }
   const Split& split() const { return split_; }
@@ -101,9 +85,12 @@ class LinkTask {
   /// Null where no such event exists, or too few destinations for a negative.
   const EvaluationSet* new_test() const { return new_test_.get(); }
 
+  /// What training may look up: the training events.
+  Past train_past() const { return {&train_graph_, &train_pairs_, &train_partners_}; }
+  /// What an evaluation may look up: all events.
+  Past past() const { return {&graph_, &pairs_, &partners_}; }
   const TemporalGraph& train_graph() const { return train_graph_; }
   const TemporalGraph& graph() const { return graph_; }
-  const History& train_pairs() const { return train_pairs_; }
   const History& train_partners() const { return train_partners_; }
   const History& pairs() const { return pairs_; }
   const History& partners() const { return partners_; }
@@ -111,21 +98,17 @@ class LinkTask {
   /// Where negatives of a ranking come from: whatever may be predicted at some time, hidden nodes
   /// included, as in the protocol `random`.
   const std::vector<NodeId>& destinations() const { return destinations_; }
-  /// What may be predicted for src at t: hidden and later nodes too, once they have been seen;
-  /// src itself only where nodes meet themselves. What has come since the task's extent, at t or
-  /// later, has no say in it.
-  std::vector<NodeId> choices(NodeId src, Timestamp t) const;
   const TaskOptions& options() const { return options_; }
   /// Events per batch of an evaluation: what the batch-mean figures average over, and the step in
   /// which a model observes what it is tested on.
   std::int64_t evaluation_batch() const { return options_.evaluation_batch; }
 
  private:
-  std::unique_ptr<EvaluationSet> make_set(const std::vector<EventId>& ids, const History* universe,
+  std::unique_ptr<EvaluationSet> make_set(const std::vector<EventId>& ids,
+                                          const EvaluationHistories& histories,
                                           Timestamp observed_until) const;
 
   Dataset dataset_;
-  EventLog known_;  // the log in its extent
   std::string data_digest_;
   TaskOptions options_;
   Split split_;

@@ -45,7 +45,7 @@ std::string describe(const Exit& exit) {
 
 std::optional<OutputLog> OutputLog::take(const std::filesystem::path& file) {
   OutputLog log(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (log.descriptor_ < 0) fail("cannot write {}: {}", file.string(), os_reason(errno));
+  if (log.descriptor_ < 0) fail_os("cannot write " + file.string(), errno);
   // The lock belongs to the open file, which a program inherits as its output.
   if (!lock_file(log.descriptor_)) return std::nullopt;
   return log;
@@ -72,7 +72,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   const pid_t parent = ::getpid();
   pid_ = ::fork();
   if (pid_ == 0) become(program.c_str(), argv.data(), log.descriptor(), parent);
-  if (pid_ < 0) fail("cannot start {}: {}", program.string(), os_reason(errno));
+  if (pid_ < 0) fail_os("cannot start " + program.string(), errno);
 }
 
 std::optional<Exit> ChildProcess::poll() {

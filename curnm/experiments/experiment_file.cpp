@@ -3,7 +3,6 @@
 #include <yaml-cpp/yaml.h>
 
 #include <array>
-#include <cctype>
 #include <map>
 #include <set>
 #include <tuple>
@@ -20,9 +19,9 @@ struct Given {
   std::string value;
   YAML::Mark mark;
 };
-using Options = std::map<std::string, Given>;
+using GivenMarks = std::map<std::string, Given>;
 
-RunFlags flags_of(const Options& options) {
+RunFlags flags_of(const GivenMarks& options) {
   RunFlags flags;
   for (const auto& [name, given] : options) flags[name] = given.value;
   return flags;
@@ -31,21 +30,9 @@ RunFlags flags_of(const Options& options) {
 /// An entry of a list with the options that it brings.
 struct Choice {
   std::string name;
-  Options options = {};
+  GivenMarks options = {};
   YAML::Mark mark = YAML::Mark::null_mark();
 };
-
-/// Does a message name the flag?
-bool names_flag(std::string_view message, const std::string& name) {
-  const std::string flag = "--" + name;
-  for (std::size_t at = message.find(flag); at != message.npos; at = message.find(flag, at + 1)) {
-    const std::size_t end = at + flag.size();
-    if (end == message.size() || (std::isalpha(message[end]) == 0 && message[end] != '-')) {
-      return true;
-    }
-  }
-  return false;
-}
 
 constexpr std::array<std::string_view, 6> kGridKeys = {"networks", "models",  "miners",
                                                        "seeds",    "options", "variants"};
@@ -91,8 +78,8 @@ class Reader {
     wrong(node.Mark(), what);
   }
   [[noreturn]] void wrong(const YAML::Mark& mark, const std::string& what) const {
-    if (mark.is_null()) fail("{}: {}", file_, what);
-    fail("{}:{}:{}: {}", file_, mark.line + 1, mark.column + 1, what);
+    if (mark.is_null()) fail<UsageError>("{}: {}", file_, what);
+    fail<UsageError>("{}:{}:{}: {}", file_, mark.line + 1, mark.column + 1, what);
   }
 
   YAML::Node parse(std::string_view yaml) const {
@@ -156,8 +143,8 @@ class Reader {
     return node.Scalar();
   }
 
-  Options options(const YAML::Node& given) const {
-    Options all;
+  GivenMarks options(const YAML::Node& given) const {
+    GivenMarks all;
     if (!given || given.IsNull()) return all;
     const YAML::Node map = merged(given);
     if (!map.IsMap()) wrong(given, "options are a map: {epochs: 60}");
@@ -240,7 +227,7 @@ class Reader {
       if (!part(key)) wrong(grid, fmt::format("'{}' is missing", key));
       return part(key);
     };
-    const Options shared = options(part("options"));
+    const GivenMarks shared = options(part("options"));
     const auto networks = choices(required("networks"), "networks");
     const auto models = named_choices(required("models"), "models", "model", vocabulary_.models);
     const auto miners = named_choices(required("miners"), "miners", "miner", vocabulary_.miners);
@@ -252,13 +239,13 @@ class Reader {
         for (const Choice& model : models) {
           for (const Choice& miner : miners) {
             for (const Choice& variant : all_variants) {
-              Options all = variant.options;  // insert() keeps what is there: the nearest wins
-              for (const Options* further :
+              GivenMarks all = variant.options;  // insert() keeps what is there: the nearest wins
+              for (const GivenMarks* further :
                    {&miner.options, &model.options, &network.options, &shared}) {
                 all.insert(further->begin(), further->end());
               }
               Job job{network.name, model.name, miner.name, seed, flags_of(all), variant.name};
-              settle(job, flags_of(variant.options), all, grid.Mark());
+              resolve(job, flags_of(variant.options), all, grid.Mark());
               for (const auto& [name, given] : all) {
                 Asked& here =
                     asked.try_emplace(given.mark.pos, Asked{name, given.mark}).first->second;
@@ -283,13 +270,13 @@ class Reader {
   };
 
   /// What is wrong is said to be where the option stands that is named, else at the grid.
-  void settle(Job& job, const RunFlags& own, const Options& all, const YAML::Mark& grid) const {
+  void resolve(Job& job, const RunFlags& own, const GivenMarks& all, const YAML::Mark& grid) const {
     try {
-      vocabulary_.settle(job, own);
-    } catch (const Error& error) {
-      for (const auto& [name, given] : all) {
-        if (names_flag(error.what(), name)) wrong(given.mark, error.what());
-      }
+      vocabulary_.resolve(job, own);
+    } catch (const OptionError& error) {
+      const auto given = all.find(error.option());
+      wrong(given == all.end() ? grid : given->second.mark, error.what());
+    } catch (const UsageError& error) {
       wrong(grid, error.what());
     }
   }
@@ -307,8 +294,8 @@ class Reader {
     std::set<std::tuple<std::string, std::string, std::string, std::string, std::int64_t>> taken;
     for (const Job& job : jobs) {
       if (taken.emplace(job.variant, job.network, job.model, job.miner, job.seed).second) continue;
-      fail("{}: {} is there twice, with different options: name them under `variants`", file_,
-           job.title());
+      fail<UsageError>("{}: {} is there twice, with different options: name them under `variants`",
+                       file_, job.title());
     }
   }
 

@@ -17,10 +17,10 @@ struct Vocabulary {
   std::vector<std::string_view> models;
   std::vector<std::string_view> miners;
   std::vector<std::string_view> flags;  // of `curnm train`, without dashes
-  /// Fills Job::options, and leaves out flags that the job shares with others and that have no
-  /// effect on it. Throws Error for flags that do not go together, and for one without effect among
-  /// its own.
-  std::function<void(Job&, const RunFlags& own)> settle;
+  /// Says what the job's flags mean, and leaves out those that it shares with others and that have
+  /// no effect on it. Throws OptionError for flags that do not go together, and for one without
+  /// effect among its own.
+  std::function<void(Job&, const RunFlags& own)> resolve;
 };
 
 struct Experiment {
@@ -29,8 +29,8 @@ struct Experiment {
   std::vector<Job> jobs;  // in the file's order, each once
 };
 
-/// Throws Error with line and column for broken YAML, unknown keys and names (the nearest one is
-/// named), empty lists, values of the wrong kind.
+/// Throws UsageError with line and column for broken YAML, unknown keys and names (the nearest one
+/// is named), empty lists, values of the wrong kind.
 Experiment parse_experiment(std::string_view yaml, const std::string& file,
                             const Vocabulary& vocabulary);
 Experiment read_experiment(const std::filesystem::path& file, const Vocabulary& vocabulary);

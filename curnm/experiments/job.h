@@ -18,8 +18,10 @@ struct Job {
   RunFlags flags = {};  // further ones
   /// The name that its experiment gives to these flags; "" where the grid has no variants.
   std::string variant = {};
-  /// What the flags mean: every option of the run with defaults filled in, as JSON.
-  std::string options = {};
+  // What the flags mean, filled in by Vocabulary::resolve:
+  std::string options = {};    // every option of the run with its default, as JSON
+  std::int64_t epochs = 0;     // at most
+  std::string judged_by = {};  // the protocol whose validation AP decides
 
   /// The same for jobs with the same options, however they are said and whatever their variants are
   /// called; another one after a default has changed.

@@ -1,16 +1,15 @@
 #include "curnm/experiments/runner.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <system_error>
 #include <thread>
 
 #include "curnm/base/error.h"
 #include "curnm/base/files.h"
 #include "curnm/experiments/child_process.h"
-#include "curnm/experiments/run_folder.h"
+#include "curnm/experiments/run_result.h"
+#include "curnm/runs/run_folder.h"
 
 namespace curnm {
 namespace {
@@ -24,10 +23,6 @@ struct Worker {
   std::int64_t log_begin;  // of its output in the log
   ChildProcess process;
 };
-
-bool names_full_disk(const std::string& words) {
-  return words.find(std::generic_category().message(ENOSPC)) != std::string::npos;
-}
 
 /// The error that a program of ours ended with, or its last line.
 std::string last_words(const fs::path& log, std::int64_t begin) {
@@ -96,7 +91,7 @@ class Runner {
     const std::optional<OutputLog> output = OutputLog::take(log(assignment));
     if (!output) return false;
     // A process may have died between the end of a training and its record.
-    if (fs::exists(folder(assignment) / "result.json")) {
+    if (RunFolder(folder(assignment)).is_finished()) {
       RunResult result;
       const std::string flaw = read(assignment, result);
       // The program itself mends what can be mended, or says that it cannot be used.
@@ -153,7 +148,7 @@ class Runner {
     if (interrupted && outcome_.stopped) return store_.release(assignment.run, "");
     const std::string words = exit.signal == 0 ? last_words(log(assignment), worker.log_begin) : "";
     const std::string reason = words.empty() ? describe(exit) : words;
-    if (names_full_disk(words)) {
+    if (exit.code == kDiskIsFull) {
       store_.release(assignment.run, reason);
       outcome_.disk_full = true;
     } else if (assignment.retry && exit.code == kUnusableRun && !outcome_.stopped) {
@@ -212,8 +207,7 @@ class Runner {
   }
 
   std::int64_t epochs_of(const Assignment& assignment) const {
-    const fs::path metrics = folder(assignment) / "metrics.jsonl";
-    return fs::exists(metrics) ? std::ranges::count(MappedFile::open(metrics)->text(), '\n') : 0;
+    return RunFolder(folder(assignment)).count_epochs();
   }
 
   std::vector<std::int64_t> epochs() const {

@@ -21,6 +21,8 @@ struct Assignment {
 
 /// The exit code of a program that cannot use what the folder of its run holds (UnusableRun).
 inline constexpr int kUnusableRun = 3;
+/// The exit code of a program that found the disk full (DiskFull).
+inline constexpr int kDiskIsFull = 4;
 
 struct RunnerOptions {
   std::filesystem::path program;  // curnm

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <span>
 #include <vector>
 
+#include "curnm/base/options.h"
 #include "curnm/graph/event_log.h"
 
 namespace curnm {
@@ -14,13 +15,32 @@ enum class Boundary {
   kEarlier,  // train t <= q70, validation q70 < t <= q85, test t > q85 (DyGLib)
 };
 
-struct SplitOptions {
-  double validation_quantile = 0.70;
-  double test_quantile = 0.85;
-  Boundary boundary = Boundary::kLater;
-  double hidden_share = 0.10;  // of all nodes, drawn from the nodes of the test events
-  std::uint64_t seed = 2020;   // of that draw alone: the split is part of the data set
+constexpr ChoiceNames<2> choice_names(Boundary) { return {"later", "earlier"}; }
+
+/// Where a log is cut.
+struct Cuts {
+  EventId first_validation = 0;
+  EventId first_test = 0;
 };
+/// At the 0.70 and 0.85 quantiles of the times, unless told otherwise. Throws Error for a log
+/// without events and for quantiles that do not ascend within 0 .. 1.
+Cuts cuts_by_quantile(const EventLog& log, Boundary boundary = Boundary::kLater,
+                      double validation_quantile = 0.70, double test_quantile = 0.85);
+/// At two times. Throws Error unless they ascend.
+Cuts cuts_at(const EventLog& log, Timestamp validation_from, Timestamp test_from,
+             Boundary boundary = Boundary::kLater);
+/// Between the parts that the data set itself names: 0 train, 1 validation, 2 test (TGL's
+/// `ext_roll`). Throws Error when they are not in this order.
+Cuts cuts_by_roll(const EventLog& log, const Column<std::uint8_t>& roll);
+
+/// Each node with probability `share`, by a key over its id alone: no event decides it, so what
+/// happens later cannot either. `ids`: a number for each node that identifies it outside.
+/// Throws Error for a share outside of 0 .. 1.
+std::vector<NodeId> hidden_by_id(std::span<const std::uint64_t> ids, double share);
+
+/// int(share·N) nodes, drawn from those of the test events, as the published programs do: training
+/// then depends on who appears later. Throws Error for a share outside of 0 .. 1.
+std::vector<NodeId> hidden_from_test(const EventLog& log, EventId first_test, double share);
 
 /// Chronological train/validation/test parts of a log. The new-node parts are the validation and
 /// test events that touch a node without a training event; hidden nodes make sure that there are
@@ -36,12 +56,8 @@ struct Split {
   EventId first_test = 0;               // events before this one were observed before the test
 };
 
-/// Throws Error when a part would be empty.
-Split split_by_time(const EventLog& log, const SplitOptions& options = {});
-
-/// The parts that the data set itself names: 0 train, 1 validation, 2 test (TGL's `ext_roll`).
-/// No node is hidden. Throws Error when a part is empty or the parts are not in this order.
-Split split_by_roll(const EventLog& log, const Column<std::uint8_t>& roll);
+/// `hidden`: ascending. Throws Error when a part would be empty.
+Split split(const EventLog& log, const Cuts& cuts, std::vector<NodeId> hidden = {});
 
 /// The q-quantile of ascending values, interpolated linearly between neighbours (numpy's default).
 double quantile(const Column<Timestamp>& ascending, double q);

@@ -2,16 +2,50 @@
 #include <cmath>
 
 #include "curnm/base/parallel.h"
-#include "curnm/miners/miners.h"
+#include "curnm/miners/fields.h"
+#include "curnm/miners/miner.h"
 #include "curnm/sampling/random_destinations.h"
 
 namespace curnm {
 namespace {
 
+enum class Pacing { kLinear, kGeometric, kRoot };
+constexpr ChoiceNames<3> choice_names(Pacing) { return {"linear", "geometric", "root"}; }
+enum class AgeBy { kLast, kFirst };
+constexpr ChoiceNames<2> choice_names(AgeBy) { return {"last", "first"}; }
+enum class Pairing { kSource, kBatch };
+constexpr ChoiceNames<2> choice_names(Pairing) { return {"source", "batch"}; }
+
+/// The defaults are the paper's intent; `first` and `batch` are what its program does.
+struct EnsOptions {
+  std::int64_t negatives = 1;
+  Pacing pacing = Pacing::kLinear;
+  double start = 0.05;
+  AgeBy time = AgeBy::kLast;
+  Pairing pairing = Pairing::kSource;
+
+  void fields(const FieldVisitor& visit) {
+    visit(kNegativesField, negatives);
+    visit({.name = "ens-pacing", .help = "course of the difficulty"}, pacing);
+    visit({.name = "ens-start",
+           .help = "difficulty at the start",
+           .min = 0.001,
+           .max = 1,
+           .symbol = "lambda_0"},
+          start);
+    visit({.name = "ens-time",
+           .help = "age of a former pair by its last (paper) or first event (program)"},
+          time);
+    visit({.name = "ens-pairing",
+           .help = "historical negatives of the source (paper) or of anyone (program)"},
+          pairing);
+  }
+};
+
 /// The difficulty g at epoch e (from 0) of E.
-double pacing(std::string_view course, double start, double progress) {
-  if (course == "geometric") return std::pow(start, 1 - progress);
-  if (course == "root") {
+double difficulty_at(Pacing course, double start, double progress) {
+  if (course == Pacing::kGeometric) return std::pow(start, 1 - progress);
+  if (course == Pacing::kRoot) {
     return std::min(std::sqrt(start * start + (1 - start * start) * progress), 1.0);
   }
   return std::min(start + progress, 1.0);
@@ -32,48 +66,42 @@ double proximity_weight(double difficulty, double x) {
 /// index instead of a table that is rebuilt for every batch.
 class EnsMiner final : public NegativeMiner {
  public:
-  EnsMiner(const MinerOptions& options, const MinerContext& context)
-      : options_(options.ens),
-        width_(options.plain.negatives),
+  EnsMiner(const EnsOptions& options, const MinerContext& context)
+      : options_(options),
         context_(context),
-        destinations_(context.pairs, context.destinations) {}
+        destinations_(context.past.pairs, context.destinations) {}
 
   void begin_epoch(std::int64_t epoch) override {
-    difficulty_ = pacing(options_.ens_pacing, options_.ens_start,
-                         static_cast<double>(epoch) / static_cast<double>(context_.epochs));
+    difficulty_ = difficulty_at(options_.pacing, options_.start,
+                                static_cast<double>(epoch) / static_cast<double>(context_.epochs));
   }
 
   Candidates propose(const EventBatch& batch, const Rng& key) override {
-    Candidates candidates{.width = width_};
-    const auto slots = static_cast<std::int64_t>(batch.src.size()) * width_;
-    candidates.nodes.resize(static_cast<std::size_t>(slots));
+    Candidates candidates{.width = options_.negatives};
+    const auto width = static_cast<std::size_t>(options_.negatives);
+    candidates.nodes.resize(batch.src.size() * width);
     candidates.kinds.resize(candidates.nodes.size(), CandidateKind::kRandom);
-    const std::int64_t random = static_cast<std::int64_t>(
-        std::floor((1 - difficulty_) * static_cast<double>(slots) + 1e-9));
-    DrawScratch shuffle;
-    Rng rng = key.split(0);
-    draw_distinct(
-        0, slots, slots - random, rng, shuffle, [](std::int64_t) { return true; },
-        [&](std::int64_t slot) {
-          candidates.kinds[static_cast<std::size_t>(slot)] = CandidateKind::kHistorical;
-        });
-    parallel_for(slots, /*grain=*/32, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(batch.size(), /*grain=*/32, [&](std::int64_t begin, std::int64_t end) {
       Scratch scratch;
-      for (auto slot = static_cast<std::size_t>(begin); slot < static_cast<std::size_t>(end);
-           ++slot) {
-        const std::size_t i = slot / static_cast<std::size_t>(width_);
-        Rng row = key.split(1 + slot);
-        NodeId node = kNoNode;
-        if (candidates.kinds[slot] == CandidateKind::kHistorical) {
-          node = options_.ens_pairing == "source"
-                     ? of_source(batch.src[i], batch.time[i], row, scratch)
-                     : of_anyone(batch, i, row);
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        const Rng of_event = key.split(static_cast<std::uint64_t>(batch.events[i]));
+        for (std::size_t j = 0; j < width; ++j) {
+          Rng rng = of_event.split(j);
+          const std::size_t slot = i * width + j;
+          NodeId node = kNoNode;
+          // Each with probability g: how many of a batch is left to chance, and not to its size.
+          if (rng.uniform() < difficulty_) {
+            node = options_.pairing == Pairing::kSource
+                       ? of_source(batch.src[i], batch.time[i], rng, scratch)
+                       : of_anyone(batch, i, rng);
+          }
+          if (node == kNoNode) {
+            destinations_.draw(batch.src[i], batch.time[i], {&node, 1}, rng, scratch.draw);
+          } else {
+            candidates.kinds[slot] = CandidateKind::kHistorical;
+          }
+          candidates.nodes[slot] = node;
         }
-        if (node == kNoNode) {
-          candidates.kinds[slot] = CandidateKind::kRandom;
-          destinations_.draw(batch.src[i], batch.time[i], {&node, 1}, row, scratch.draw);
-        }
-        candidates.nodes[slot] = node;
       }
     });
     return candidates;
@@ -90,7 +118,7 @@ class EnsMiner final : public NegativeMiner {
 
   /// A former partner of u by its age at t, or kNoNode.
   NodeId of_source(NodeId u, Timestamp t, Rng& rng, Scratch& scratch) const {
-    const History& partners = *context_.partners;
+    const History& partners = *context_.past.partners;
     scratch.nodes.clear();
     scratch.values.clear();
     for (PairId pair : partners.pairs_of_before(u, t)) {
@@ -119,7 +147,7 @@ class EnsMiner final : public NegativeMiner {
   /// the beginning of the batch; kNoNode where there is none. Weights are at most 1, so a uniform
   /// draw that is accepted with its weight is a weighted draw, without looking at all pairs.
   NodeId of_anyone(const EventBatch& batch, std::size_t i, Rng& rng) const {
-    const History& pairs = *context_.pairs;
+    const History& pairs = *context_.past.pairs;
     const Timestamp start = batch.time.front();
     const PairId former = pairs.pairs_before(start);
     if (former == 0) return kNoNode;
@@ -145,10 +173,9 @@ class EnsMiner final : public NegativeMiner {
     return best;
   }
 
-  bool by_last() const { return options_.ens_time == "last"; }
+  bool by_last() const { return options_.time == AgeBy::kLast; }
 
   EnsOptions options_;
-  std::int64_t width_;
   MinerContext context_;
   RandomDestinations destinations_;
   double difficulty_ = 0;
@@ -156,8 +183,13 @@ class EnsMiner final : public NegativeMiner {
 
 }  // namespace
 
-std::shared_ptr<NegativeMiner> make_ens(const MinerOptions& options, const MinerContext& context) {
-  return std::make_shared<EnsMiner>(options, context);
+MinerEntry ens_miner() {
+  return {{.name = "ens",
+           .summary = "more, and more recent, former partners each epoch (Gao et al. 2024)",
+           .defaults = EnsOptions{}},
+          [](const Options& options, const MinerContext& context) {
+            return std::make_shared<EnsMiner>(options.as<EnsOptions>(), context);
+          }};
 }
 
 }  // namespace curnm

@@ -1,36 +1,29 @@
 #include "curnm/miners/losses.h"
 
-#include "curnm/nn/fused.h"
-
 namespace curnm {
 
-Mined learn_from_all(const Candidates& candidates, const Embedded& z, const EdgeDecoder& decoder,
-                     const torch::Tensor& weights) {
-  const LinkFunction link = decoder.function();
-  const std::int64_t positives = z.source.numel();
-  const torch::Tensor source_of =
-      torch::cat({z.source, z.source.repeat_interleave(candidates.width), z.extra_source});
-  const torch::Tensor logits =
-      link.logits(link.source(z.rows(z.sources)), source_of, link.destination(z.z),
-                  torch::cat({z.dst, z.candidates, z.extra_dst}));
-  const torch::Tensor positive = logits.narrow(0, 0, positives);
-  const torch::Tensor positive_losses = positive_bce(positive);
-  const torch::Tensor negative_losses =
-      negative_bce(logits.narrow(0, positives, logits.numel() - positives));
-  torch::Tensor positive_loss;
-  torch::Tensor negative_loss;
+Mined learn_from_all(const Embedded& embedded, const Decoder& decoder, const Tensor& weights) {
+  const Links& links = embedded.links;
+  const std::int64_t positives = links.positives().size;
+  const Tensor logits = decoder.logits(links, embedded.z);
+  const Tensor positive = of_links(logits, links.positives());
+  const Tensor positive_losses = positive_bce(positive);
+  const Tensor negative_losses =
+      negative_bce(of_links(logits, {positives, links.size() - positives}));
+  Tensor positive_loss;
+  Tensor negative_loss;
   if (weights.defined()) {
-    positive_loss = total(weights * positive_losses, z.path);
-    negative_loss = total(weights * negative_losses.view({positives, -1}).mean(1), z.path);
+    positive_loss = total(weights * positive_losses, embedded.path);
+    negative_loss = total(weights * negative_losses.view({positives, -1}).mean(1), embedded.path);
   } else {
-    positive_loss = mean(positive_losses, z.path);
-    negative_loss = mean(negative_losses, z.path);
+    positive_loss = mean(positive_losses, embedded.path);
+    negative_loss = mean(negative_losses, embedded.path);
   }
   return {.loss = positive_loss + negative_loss,
           .losses = {{"positive", positive_loss.item<double>()},
                      {"negative", negative_loss.item<double>()}},
           .positive_logits = positive.detach(),
-          .candidate_logits = logits.narrow(0, positives, z.candidates.numel()).detach()};
+          .candidate_logits = of_links(logits, links.candidates()).detach()};
 }
 
 }  // namespace curnm

@@ -6,15 +6,19 @@
 namespace curnm {
 
 /// -log sigmoid(x), as softplus(-x): stable for any logit.
-inline torch::Tensor positive_bce(const torch::Tensor& logits) { return softplus_of(-logits); }
+inline Tensor positive_bce(const Tensor& logits) { return softplus_of(-logits); }
 
 /// -log(1 - sigmoid(x)).
-inline torch::Tensor negative_bce(const torch::Tensor& logits) { return softplus_of(logits); }
+inline Tensor negative_bce(const Tensor& logits) { return softplus_of(logits); }
+
+/// The values of some links.
+inline Tensor of_links(const Tensor& values, const LinkRange& range) {
+  return values.narrow(0, range.begin, range.size);
+}
 
 /// Mean BCE of the positives plus that of all candidates and extra pairs. `weights` [B], where
 /// defined, say how much each positive and its candidates count; they should add up to 1.
 /// REQUIRES: no extra pairs where there are weights.
-Mined learn_from_all(const Candidates& candidates, const Embedded& z, const EdgeDecoder& decoder,
-                     const torch::Tensor& weights = {});
+Mined learn_from_all(const Embedded& embedded, const Decoder& decoder, const Tensor& weights = {});
 
 }  // namespace curnm

@@ -4,9 +4,9 @@
 
 namespace curnm {
 
-Mined NegativeMiner::mine(const EventBatch&, const Candidates& candidates, const Embedded& z,
-                          const EdgeDecoder& decoder) {
-  return learn_from_all(candidates, z, decoder);
+Mined NegativeMiner::mine(const EventBatch&, const Candidates&, const Embedded& embedded,
+                          const Decoder& decoder) {
+  return learn_from_all(embedded, decoder);
 }
 
 }  // namespace curnm

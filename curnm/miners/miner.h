@@ -1,63 +1,67 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <map>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "curnm/base/rng.h"
-#include "curnm/graph/temporal_graph.h"
-#include "curnm/miners/embedded.h"
-#include "curnm/miners/options.h"
-#include "curnm/nn/edge_decoder.h"
-#include "curnm/sampling/history.h"
+#include "curnm/decoders/decoder.h"
+#include "curnm/miners/registry.h"
+#include "curnm/nn/module.h"
+#include "curnm/sampling/links.h"
+#include "curnm/sampling/past.h"
 
 namespace curnm {
 
+/// The links of a step with the embeddings of their roots.
+struct Embedded {
+  const Links& links;
+  Tensor z;  // [R,D]
+  Path path = Path::kFast;
+};
+
 /// What a batch taught.
 struct Mined {
-  torch::Tensor loss;                      // scalar, to be minimised
-  double decay = 0;                        // mu: the optimiser adds the gradient of mu |Theta|^2
+  Tensor loss;                             // scalar, to be minimised
   std::map<std::string, double> losses;    // its parts, for the record
   std::map<std::string, double> measures;  // what else the record of an epoch should average
-  torch::Tensor positive_logits;           // [B], without gradient
-  torch::Tensor candidate_logits;          // [B·M], without gradient
+  Tensor positive_logits;                  // [B], without gradient
+  Tensor candidate_logits;                 // [B·M], without gradient
+  /// AUC of the positives against random negatives, where a miner follows it.
+  std::optional<double> training_auc;
 };
 
 /// What miners know of the training. REQUIRES: what it points to outlives the miner.
 struct MinerContext {
-  const EventLog* events = nullptr;       // the training events
-  const TemporalGraph* graph = nullptr;   // of them
-  const History* pairs = nullptr;         // directed, of them: what is a positive
-  const History* partners = nullptr;      // mutual, of them: H_{u,t}
-  std::vector<NodeId> destinations;       // to draw random negatives from
-  std::int64_t epochs = 1;                // E_0
-  std::int64_t width = 0;                 // D of the embeddings
-  std::vector<torch::Tensor> parameters;  // of model and decoder, Theta
+  const EventLog* events = nullptr;  // the training events
+  Past past;                         // of them: pairs decide what is a positive, partners H_{u,t}
+  std::vector<NodeId> destinations;  // to draw random negatives from
+  std::int64_t epochs = 1;           // E_0
+  std::int64_t width = 0;            // D of the embeddings
   std::uint64_t seed = 0;
-  torch::Device device = torch::kCPU;
+  Device device = at::kCPU;
   Path path = Path::kFast;
 };
 
 /// Chooses the negatives that a model learns from. One file per miner, one line in registry.cpp; no
 /// miner knows a model, no model knows a miner.
-class NegativeMiner : public torch::nn::Module {
+class NegativeMiner : public Module {
  public:
   /// Epochs count from 0. Also called when a training is resumed within one.
   virtual void begin_epoch(std::int64_t /*epoch*/) {}
 
   /// Candidates of a batch, before anything is embedded. Never an event of its source at its time,
-  /// unless every destination is one.
+  /// unless every destination is one. Draws about event e come from key.split(e), so that they do
+  /// not depend on the batch.
   virtual Candidates propose(const EventBatch& batch, const Rng& key) = 0;
 
   /// Selection and loss. The default takes all candidates: mean BCE of the positives plus that of
   /// the candidates.
-  virtual Mined mine(const EventBatch& batch, const Candidates& candidates, const Embedded& z,
-                     const EdgeDecoder& decoder);
+  virtual Mined mine(const EventBatch& batch, const Candidates& candidates,
+                     const Embedded& embedded, const Decoder& decoder);
 
   /// After the step.
   virtual void observe(const EventBatch&, const Candidates&, const Mined&) {}
@@ -70,24 +74,12 @@ class NegativeMiner : public torch::nn::Module {
   virtual std::vector<std::string> notes() const { return {}; }
 
   /// What a checkpoint must carry besides parameters.
-  virtual std::vector<torch::Tensor> state() const { return {}; }
-  virtual void set_state(const std::vector<torch::Tensor>&) {}
+  virtual std::vector<Tensor> state() const { return {}; }
+  virtual void set_state(const std::vector<Tensor>&) {}
 };
 
-struct MinerEntry {
-  std::string_view name;
-  std::string_view summary;
-  std::shared_ptr<NegativeMiner> (*make)(const MinerOptions& options, const MinerContext& context);
-  OptionNames (*options)();  // those that it makes use of
-};
-std::span<const MinerEntry> miners();
-
-/// The options with what was left open filled in. Throws UsageError for unknown names and
-/// impossible options.
-MinerOptions resolved(std::string_view name, MinerOptions options, std::int64_t epochs);
-
-/// Throws as `resolved`, and Error where no negative can exist.
-std::shared_ptr<NegativeMiner> make_miner(std::string_view name, const MinerOptions& options,
+/// Throws UsageError for unknown names and impossible options, Error where no negative can exist.
+std::shared_ptr<NegativeMiner> make_miner(std::string_view name, const Options& options,
                                           const MinerContext& context);
 
 }  // namespace curnm

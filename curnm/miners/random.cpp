@@ -1,15 +1,30 @@
-#include "curnm/miners/miners.h"
-#include "curnm/miners/random_pairs.h"
+#include "curnm/graph/distinct_nodes.h"
+#include "curnm/miners/fields.h"
+#include "curnm/miners/miner.h"
+#include "curnm/sampling/random_pairs.h"
 
 namespace curnm {
 namespace {
+
+struct RandomOptions {
+  std::int64_t negatives = 1;
+  Corruption corrupt = Corruption::kDestination;
+
+  void fields(const FieldVisitor& visit) {
+    visit(kNegativesField, negatives);
+    visit(kCorruptField, corrupt);
+  }
+};
 
 /// Destinations drawn uniformly from those of the training events to which the source has no event
 /// at that time; of another source, if asked to.
 class RandomMiner final : public NegativeMiner {
  public:
-  RandomMiner(const MinerOptions& options, const MinerContext& context)
-      : width_(options.plain.negatives), pairs_(context, options.corruption.corrupt) {}
+  RandomMiner(const RandomOptions& options, const MinerContext& context)
+      : width_(options.negatives),
+        pairs_(context.past.pairs, context.destinations,
+               distinct_nodes({context.events->src.begin(), context.events->src.end()}),
+               options.corrupt) {}
 
   Candidates propose(const EventBatch& batch, const Rng& key) override {
     ExtraPairs pairs = pairs_.draw(batch, batch.size() * width_, key);
@@ -24,9 +39,12 @@ class RandomMiner final : public NegativeMiner {
 
 }  // namespace
 
-std::shared_ptr<NegativeMiner> make_random(const MinerOptions& options,
-                                           const MinerContext& context) {
-  return std::make_shared<RandomMiner>(options, context);
+MinerEntry random_miner() {
+  return {
+      {.name = "random", .summary = "destinations drawn uniformly", .defaults = RandomOptions{}},
+      [](const Options& options, const MinerContext& context) {
+        return std::make_shared<RandomMiner>(options.as<RandomOptions>(), context);
+      }};
 }
 
 }  // namespace curnm

@@ -1,21 +1,28 @@
 #include <algorithm>
 #include <utility>
 
-#include "curnm/miners/miners.h"
+#include "curnm/miners/fields.h"
+#include "curnm/miners/miner.h"
 #include "curnm/sampling/random_destinations.h"
 
 namespace curnm {
 namespace {
 
+struct RecentOptions {
+  std::int64_t negatives = 1;
+
+  void fields(const FieldVisitor& visit) { visit(kNegativesField, negatives); }
+};
+
 /// The partners that a source met last: the most recent distinct members of H_{u,t}, filled with
 /// random destinations where there are too few.
 class RecentMiner final : public NegativeMiner {
  public:
-  RecentMiner(const MinerOptions& options, const MinerContext& context)
-      : width_(options.plain.negatives),
-        graph_(context.graph),
-        partners_(context.partners),
-        destinations_(context.partners, context.destinations) {}
+  RecentMiner(const RecentOptions& options, const MinerContext& context)
+      : width_(options.negatives),
+        graph_(context.past.graph),
+        partners_(context.past.partners),
+        destinations_(context.past.partners, context.destinations) {}
 
   Candidates propose(const EventBatch& batch, const Rng& key) override {
     Candidates candidates{.width = width_};
@@ -25,7 +32,7 @@ class RecentMiner final : public NegativeMiner {
     for (std::size_t i = 0; i < batch.src.size(); ++i) {
       const auto row = std::span(candidates.nodes).subspan(i * width, width);
       const std::size_t found = most_recent(batch.src[i], batch.time[i], row);
-      Rng rng = key.split(i);
+      Rng rng = key.split(static_cast<std::uint64_t>(batch.events[i]));
       destinations_.draw(batch.src[i], batch.time[i], row, rng, scratch, found);
     }
     return candidates;
@@ -57,9 +64,13 @@ class RecentMiner final : public NegativeMiner {
 
 }  // namespace
 
-std::shared_ptr<NegativeMiner> make_recent(const MinerOptions& options,
-                                           const MinerContext& context) {
-  return std::make_shared<RecentMiner>(options, context);
+MinerEntry recent_miner() {
+  return {{.name = "recent",
+           .summary = "the partners that the source met last",
+           .defaults = RecentOptions{}},
+          [](const Options& options, const MinerContext& context) {
+            return std::make_shared<RecentMiner>(options.as<RecentOptions>(), context);
+          }};
 }
 
 }  // namespace curnm

@@ -1,13 +1,29 @@
 #include <algorithm>
 
 #include "curnm/base/error.h"
+#include "curnm/miners/fields.h"
 #include "curnm/miners/losses.h"
-#include "curnm/miners/miners.h"
 #include "curnm/nn/fused.h"
 #include "curnm/nn/tensors.h"
+#include "curnm/sampling/random_pairs.h"
 
 namespace curnm {
 namespace {
+
+struct TaserOptions {
+  std::int64_t negatives = 1;
+  double taser_noise = 0.1;
+
+  void fields(const FieldVisitor& visit) {
+    visit(kNegativesField, negatives);
+    visit({.name = "taser-noise",
+           .help = "weight that every positive keeps",
+           .min = 1e-6,
+           .max = 1000,
+           .symbol = "gamma"},
+          taser_noise);
+  }
+};
 
 /// TASER's choice of positives (Deng et al. 2024, arXiv 2402.05396v1): each epoch draws as many
 /// training events as there are, with replacement, event i with probability proportional to
@@ -19,45 +35,49 @@ namespace {
 /// batch; the first epoch takes each once.
 class TaserMiner final : public NegativeMiner {
  public:
-  TaserMiner(const MinerOptions& options, const MinerContext& context)
-      : noise_(options.taser.taser_noise),
+  TaserMiner(const TaserOptions& options, const MinerContext& context)
+      : noise_(options.taser_noise),
         seed_(context.seed),
-        negatives_(make_random({.plain = options.plain, .corruption = {"destination"}}, context)),
+        device_(context.device),
+        path_(context.path),
+        width_(options.negatives),
+        pairs_(context.past.pairs, context.destinations, /*sources=*/{}, Corruption::kDestination),
         confidence_(static_cast<std::size_t>(context.events->size()), 0),
         times_drawn_(confidence_.size(), 1) {}
 
   void begin_epoch(std::int64_t epoch) override { epoch_ = epoch; }
 
   Candidates propose(const EventBatch& batch, const Rng& key) override {
-    return negatives_->propose(batch, key);
+    return {.width = width_,
+            .nodes = std::move(pairs_.draw(batch, batch.size() * width_, key).dst)};
   }
 
-  Mined mine(const EventBatch& batch, const Candidates& candidates, const Embedded& z,
-             const EdgeDecoder& decoder) override {
+  Mined mine(const EventBatch& batch, const Candidates&, const Embedded& embedded,
+             const Decoder& decoder) override {
     const std::span<const float> drawn =
         std::span(times_drawn_).subspan(static_cast<std::size_t>(batch.first), batch.src.size());
-    const torch::Tensor counts = to_tensor(drawn, z.z.device());
+    const Tensor counts = to_tensor(drawn, device_);
     // No event of a small batch may have been drawn: then there is nothing to learn from it.
-    const torch::Tensor weights = counts / counts.sum().clamp_min(1);
-    Mined mined = learn_from_all(candidates, z, decoder, weights);
+    const Tensor weights = counts / counts.sum().clamp_min(1);
+    Mined mined = learn_from_all(embedded, decoder, weights);
     mined.measures = {
-        {"distinct_share", counts.gt(0).to(torch::kFloat32).mean().item<double>()},
-        {"confidence", mean(sigmoid_of(mined.positive_logits), z.path).item<double>()}};
+        {"distinct_share", counts.gt(0).to(at::kFloat).mean().item<double>()},
+        {"confidence", mean(sigmoid_of(mined.positive_logits), path_).item<double>()}};
     return mined;
   }
 
   void observe(const EventBatch& batch, const Candidates&, const Mined& mined) override {
-    const torch::Tensor p = sigmoid_of(mined.positive_logits).to(torch::kCPU).contiguous();
+    const Tensor p = sigmoid_of(mined.positive_logits).to(at::kCPU).contiguous();
     std::copy_n(p.data_ptr<float>(), batch.src.size(),
                 confidence_.begin() + static_cast<std::ptrdiff_t>(batch.first));
   }
 
   void end_epoch(double) override { draw(); }
 
-  std::vector<torch::Tensor> state() const override {
-    return {to_tensor(confidence_, torch::kCPU), to_tensor(times_drawn_, torch::kCPU)};
+  std::vector<Tensor> state() const override {
+    return {to_tensor(confidence_, at::kCPU), to_tensor(times_drawn_, at::kCPU)};
   }
-  void set_state(const std::vector<torch::Tensor>& state) override {
+  void set_state(const std::vector<Tensor>& state) override {
     CURNM_ASSERT(state.size() == 2);
     copy_to(state[0], std::span(confidence_));
     copy_to(state[1], std::span(times_drawn_));
@@ -83,7 +103,10 @@ class TaserMiner final : public NegativeMiner {
 
   double noise_;
   std::uint64_t seed_;
-  std::shared_ptr<NegativeMiner> negatives_;
+  Device device_;
+  Path path_;
+  std::int64_t width_;
+  RandomPairs pairs_;
   std::int64_t epoch_ = 0;
   std::vector<float> confidence_;   // [E]: sigmoid of each event's last logit
   std::vector<float> times_drawn_;  // [E], in this epoch
@@ -91,9 +114,13 @@ class TaserMiner final : public NegativeMiner {
 
 }  // namespace
 
-std::shared_ptr<NegativeMiner> make_taser(const MinerOptions& options,
-                                          const MinerContext& context) {
-  return std::make_shared<TaserMiner>(options, context);
+MinerEntry taser_miner() {
+  return {{.name = "taser",
+           .summary = "random negatives, confident positives more often (Deng et al. 2024)",
+           .defaults = TaserOptions{}},
+          [](const Options& options, const MinerContext& context) {
+            return std::make_shared<TaserMiner>(options.as<TaserOptions>(), context);
+          }};
 }
 
 }  // namespace curnm

@@ -1,7 +1,9 @@
 #include <numeric>
 
 #include "curnm/base/distinct_rows.h"
-#include "curnm/models/models.h"
+#include "curnm/models/fields.h"
+#include "curnm/models/model.h"
+#include "curnm/models/snapshot_length.h"
 #include "curnm/nn/fused.h"
 #include "curnm/nn/linear.h"
 #include "curnm/nn/temporal_attention.h"
@@ -12,6 +14,32 @@ namespace {
 
 constexpr std::int64_t kRandomFeatures = 128;
 
+struct DysatOptions {
+  std::int64_t width = 172;
+  std::int64_t neighbors = 10;
+  std::int64_t heads = 2;
+  double dropout = 0.3;
+  std::int64_t snapshots = 3;
+  double snapshot_length = 0;
+
+  void fields(const FieldVisitor& visit) {
+    visit(kWidthField, width);
+    visit(kNeighborsField, neighbors);
+    visit(kHeadsField, heads);
+    visit(kDropoutField, dropout);
+    visit({.name = "snapshots", .help = "snapshots that dysat looks at", .min = 1, .max = 1000},
+          snapshots);
+    visit({.name = "snapshot-length", .help = "length of a snapshot (0: from the data)", .min = 0},
+          snapshot_length);
+  }
+  void check() const { check_heads(heads, width); }
+  void complete(const RunFacts& facts) {
+    if (snapshot_length == 0 && facts.median_step >= 0) {
+      snapshot_length = suitable_snapshot_length(facts, snapshots);
+    }
+  }
+};
+
 /// DySAT (Sankar et al. 2020, arXiv 1812.09430v2): two layers of attention within each of a few
 /// snapshots, combined by a recurrence from the oldest to the newest.
 ///
@@ -20,16 +48,18 @@ constexpr std::int64_t kRandomFeatures = 128;
 /// depend on the seed alone.
 class Dysat final : public Model {
  public:
-  Dysat(const ModelOptions& options, const ModelContext& context)
+  Dysat(const DysatOptions& options, const ModelContext& context)
       : options_(options),
         context_(context),
-        combine_(register_module("combine", torch::nn::RNNCell(options.width, options.width))) {
+        combine_(register_module(
+            "combine", std::make_shared<RecurrentCell>(RecurrentCell::Kind::kTanh, options.width,
+                                                       options.width))) {
     features_ = context.node_features;
     if (!features_.defined()) {
-      features_ = torch::empty({context.num_nodes, kRandomFeatures}, context.device);
+      features_ = at::empty({context.num_nodes, kRandomFeatures}, context.device);
       keyed_uniform_(features_, 1, Rng(context.seed, Stream::kRandomFeatures));
     }
-    input_ = register_module("input", torch::nn::Linear(features_.size(1), options.width));
+    input_ = register_module("input", std::make_shared<Linear>(features_.size(1), options.width));
     const AttentionOptions layer{.width = options.width,
                                  .heads = options.heads,
                                  .time_width = 0,
@@ -40,104 +70,125 @@ class Dysat final : public Model {
     second_ = register_module("second", std::make_shared<TemporalAttention>(layer));
   }
 
-  /// Two for each snapshot, oldest first: neighbours of the asked nodes, then those of the nodes
-  /// that are new among them.
-  std::vector<Neighbors> sample(const Roots& roots, Timestamp now, const Rng& key) const override {
+  std::int64_t width() const override { return options_.width; }
+
+  std::unique_ptr<Sample> sample(const Roots& roots, Timestamp now, const Rng& key) const override {
+    auto sampled = std::make_unique<Snapshots>();
     DistinctRows asked(context_.num_nodes);
-    for (NodeId node : roots.nodes) asked.row(node);
-    std::vector<Neighbors> sampled;
+    for (NodeId node : roots.nodes) sampled->of_roots.push_back(asked.row(node));
     for (std::int64_t s = options_.snapshots - 1; s >= 0; --s) {
       const Window window = Window::snapshot(static_cast<int>(s), options_.snapshot_length);
-      const Rng of_snapshot = key.split(static_cast<std::uint64_t>(s));
-      DistinctRows rows = asked;
-      // One key for both: the neighbours of a node do not depend on whether it was asked about.
-      sampled.push_back(neighbors_of(rows.keys(), now, window, of_snapshot));
-      number(sampled.back(), rows);
-      sampled.push_back(neighbors_of(rows.keys().subspan(static_cast<std::size_t>(asked.size())),
-                                     now, window, of_snapshot));
+      sampled->parts.push_back(
+          sample_snapshot(asked, now, window, key.split(static_cast<std::uint64_t>(s))));
     }
     return sampled;
   }
 
-  torch::Tensor embed_sampled(const Roots& roots, std::vector<Neighbors> sampled,
-                              const Rng& key) override {
-    DistinctRows asked(context_.num_nodes);
-    std::vector<std::int64_t> rows;
-    for (NodeId node : roots.nodes) rows.push_back(asked.row(node));
-    torch::Tensor hidden;  // none before the oldest snapshot
-    for (std::size_t s = 0; s < sampled.size() / 2; ++s) {
-      hidden = combine(snapshot(asked, sampled[2 * s], sampled[2 * s + 1], key.split(s)), hidden);
+  Tensor embed(const Roots&, const Sample* sample, const Rng& key) const override {
+    const auto& sampled = *static_cast<const Snapshots*>(sample);
+    Tensor hidden;  // none before the oldest snapshot
+    for (std::size_t s = 0; s < sampled.parts.size(); ++s) {
+      hidden = combine(embed_snapshot(sampled.parts[s], key.split(s)), hidden);
     }
-    return select_rows(hidden, to_tensor(rows, context_.device), context_.path);
+    return select_rows(hidden, to_tensor(sampled.of_roots, context_.device), context_.path);
   }
 
  private:
+  /// The nodes of one snapshot, those that were asked about first, and the neighbours of each as
+  /// rows among them: in the second layer of the asked ones alone.
+  struct Snapshot {
+    std::vector<std::int64_t> nodes;   // [U]
+    std::int64_t num_asked = 0;        // Q
+    std::vector<std::int64_t> rows;    // [U,K]
+    std::vector<std::int32_t> counts;  // [U]
+    Timestamp now = 0;                 // of the batch
+  };
+  struct Snapshots final : Sample {
+    std::vector<std::int64_t> of_roots;  // [R]: rows among the asked nodes
+    std::vector<Snapshot> parts;         // oldest first
+  };
+
+  Snapshot sample_snapshot(const DistinctRows& asked, Timestamp now, const Window& window,
+                           const Rng& key) const {
+    DistinctRows nodes = asked;
+    Snapshot snapshot{.num_asked = asked.size(), .now = now};
+    const auto add_neighbors = [&](std::int64_t first) {
+      // One key for both layers: the neighbours of a node do not depend on whether it was asked
+      // about.
+      const Neighbors found = neighbors_of(nodes.keys().subspan(index(first)), now, window, key);
+      for (NodeId node : found.nodes) {
+        snapshot.rows.push_back(node == kNoNode ? 0 : nodes.row(node));
+      }
+      snapshot.counts.insert(snapshot.counts.end(), found.counts.begin(), found.counts.end());
+    };
+    add_neighbors(0);
+    add_neighbors(asked.size());  // of the nodes that are new among them
+    // Neighbours of neighbours have states, but none of the first layer: nobody attends to that.
+    snapshot.nodes.assign(nodes.keys().begin(), nodes.keys().end());
+    return snapshot;
+  }
+
   Neighbors neighbors_of(std::span<const std::int64_t> keys, Timestamp now, const Window& window,
                          const Rng& key) const {
     const std::vector<NodeId> nodes(keys.begin(), keys.end());
     const std::vector<Timestamp> times(nodes.size(), now);
     const NeighborSampler sampler(
-        graph(), {.strategy = SamplingStrategy::kUniform, .neighbors = options_.neighbors});
+        *past().graph, {.strategy = SamplingStrategy::kUniform, .neighbors = options_.neighbors});
     return std::move(sampler.sample({nodes, times}, key, window).front());
   }
 
-  /// The rows of neighbours; new nodes are numbered behind the last row.
-  static std::vector<std::int64_t> number(const Neighbors& found, DistinctRows& rows) {
-    std::vector<std::int64_t> numbers;
-    for (NodeId node : found.nodes) numbers.push_back(node == kNoNode ? 0 : rows.row(node));
-    return numbers;
-  }
-
-  Neighborhood hood(std::vector<std::int64_t> rows, std::vector<std::int32_t> counts) const {
+  /// The neighbours of the first `count` nodes of a snapshot.
+  Neighborhood neighborhood(const Snapshot& snapshot, std::int64_t count) const {
+    const auto slots = static_cast<std::ptrdiff_t>(count * options_.neighbors);
     Neighborhood hood{.neighbors = options_.neighbors,
-                      .num_roots = std::ssize(counts),
-                      .roots = std::vector<std::int64_t>(counts.size()),
-                      .counts = std::move(counts),
-                      .rows = std::move(rows)};
+                      .num_roots = count,
+                      .roots = std::vector<std::int64_t>(index(count)),
+                      .counts = {snapshot.counts.begin(), snapshot.counts.begin() + count},
+                      .rows = {snapshot.rows.begin(), snapshot.rows.begin() + slots}};
     std::iota(hood.roots.begin(), hood.roots.end(), 0);
+    for (const std::int64_t node : std::span(snapshot.nodes).first(index(count))) {
+      hood.keys.push_back(draw_key(static_cast<NodeId>(node), snapshot.now));
+    }
     return hood;
   }
 
   /// Embeddings of the asked nodes in one snapshot: first-layer states of them and their
   /// neighbours, each once, then a second layer on top for the asked ones.
-  torch::Tensor snapshot(const DistinctRows& asked, const Neighbors& of_asked,
-                         const Neighbors& of_others, const Rng& key) {
-    DistinctRows rows = asked;
-    const std::vector<std::int64_t> asked_rows = number(of_asked, rows);
-    const std::vector<std::int64_t> other_rows = number(of_others, rows);
-    const auto both = [](auto first, const auto& second) {
-      first.insert(first.end(), second.begin(), second.end());
-      return first;
-    };
-    const torch::Tensor states = linear(
-        features_.index_select(0, to_tensor(rows.keys(), context_.device)), input_, context_.path);
-    const torch::Tensor first = first_->forward(
-        states, hood(both(asked_rows, other_rows), both(of_asked.counts, of_others.counts)),
-        key.split(2));
-    return second_->forward(first, hood(asked_rows, of_asked.counts), key.split(3));
+  Tensor embed_snapshot(const Snapshot& snapshot, const Rng& key) const {
+    const Tensor states =
+        linear(features_.index_select(0, to_tensor(snapshot.nodes, context_.device)), *input_,
+               context_.path);
+    const Tensor first =
+        first_->forward(states, neighborhood(snapshot, std::ssize(snapshot.counts)), key.split(2));
+    return second_->forward(first, neighborhood(snapshot, snapshot.num_asked), key.split(3));
   }
 
   /// The recurrence from one snapshot to the next newer one; an undefined state is 0.
-  torch::Tensor combine(const torch::Tensor& in, const torch::Tensor& hidden) {
-    const torch::Tensor from_in = linear(in, combine_->weight_ih, combine_->bias_ih, context_.path);
-    if (!hidden.defined()) return torch::tanh(from_in + combine_->bias_hh);
-    return torch::tanh(from_in +
-                       linear(hidden, combine_->weight_hh, combine_->bias_hh, context_.path));
+  Tensor combine(const Tensor& in, const Tensor& hidden) const {
+    const Tensor from_in = linear(in, combine_->weight_ih, combine_->bias_ih, context_.path);
+    if (!hidden.defined()) return at::tanh(from_in + combine_->bias_hh);
+    return at::tanh(from_in +
+                    linear(hidden, combine_->weight_hh, combine_->bias_hh, context_.path));
   }
 
-  ModelOptions options_;
+  DysatOptions options_;
   ModelContext context_;
-  torch::Tensor features_;  // [N,F]
-  torch::nn::Linear input_{nullptr};
+  Tensor features_;  // [N,F]
+  std::shared_ptr<Linear> input_;
   std::shared_ptr<TemporalAttention> first_;
   std::shared_ptr<TemporalAttention> second_;
-  torch::nn::RNNCell combine_;
+  std::shared_ptr<RecurrentCell> combine_;
 };
 
 }  // namespace
 
-std::shared_ptr<Model> make_dysat(const ModelOptions& options, const ModelContext& context) {
-  return std::make_shared<Dysat>(options, context);
+ModelEntry dysat_model() {
+  return {{.name = "dysat",
+           .summary = "attention in snapshots, a recurrence over them (Sankar et al. 2020)",
+           .defaults = DysatOptions{}},
+          [](const Options& options, const ModelContext& context) {
+            return std::make_shared<Dysat>(options.as<DysatOptions>(), context);
+          }};
 }
 
 }  // namespace curnm

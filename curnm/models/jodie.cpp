@@ -1,11 +1,26 @@
 #include <cmath>
 
 #include "curnm/models/memory_model.h"
-#include "curnm/models/models.h"
 #include "curnm/nn/fused.h"
 
 namespace curnm {
 namespace {
+
+struct JodieOptions {
+  std::int64_t width = 172;
+  std::int64_t time_width = 100;
+  double dropout = 0.1;
+  Ties ties = Ties::kStream;
+  TimeEncoding time_encoding = TimeEncoding::kFixed;
+
+  void fields(const FieldVisitor& visit) {
+    visit(kWidthField, width);
+    visit(kTimeWidthField, time_width);
+    visit(kDropoutField, dropout);
+    visit(kTiesField, ties);
+    visit(kTimeEncodingField, time_encoding);
+  }
+};
 
 /// JODIE (Kumar et al. 2019, arXiv 1908.01207v1): a recurrent memory per node, projected to the
 /// time of the question: z = LayerNorm(s')·(1 + W dt).
@@ -14,15 +29,19 @@ namespace {
 /// log(1 + dt) / log(1 + training span), because raw seconds would swamp the 1.
 class Jodie final : public MemoryModel {
  public:
-  Jodie(const ModelOptions& options, const ModelContext& context)
-      : MemoryModel(options, context, MemoryUpdater::kRnn),
+  Jodie(const JodieOptions& options, const ModelContext& context)
+      : MemoryModel({.updater = MemoryUpdater::kRnn,
+                     .width = options.width,
+                     .time_width = options.time_width,
+                     .ties = options.ties,
+                     .time_encoding = options.time_encoding},
+                    context),
+        dropout_(options.dropout),
         projection_(register_module(
-            "projection",
-            torch::nn::Linear(torch::nn::LinearOptions(1, options.width).bias(false)))),
-        norm_(register_module(
-            "norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({options.width})))) {}
+            "projection", std::make_shared<Linear>(1, options.width, /*with_bias=*/false))),
+        norm_(register_module("norm", std::make_shared<LayerNorm>(options.width))) {}
 
-  torch::Tensor embed_sampled(const Roots& roots, std::vector<Neighbors>, const Rng& key) override {
+  Tensor embed(const Roots& roots, const Sample*, const Rng& key) const override {
     StateRows rows(context().num_nodes);
     std::vector<std::int64_t> root_rows;
     std::vector<float> waits;
@@ -34,26 +53,42 @@ class Jodie final : public MemoryModel {
       const double wait = std::max(roots.times[r] - memory().state_time(node, with_mail), 0.0);
       waits.push_back(static_cast<float>(std::log1p(wait) / log_span));
     }
-    const torch::Tensor known =
-        keyed_dropout(layer_norm(states(rows), norm_->weight, norm_->bias, context().path),
-                      is_training() ? options().dropout : 0, key);
-    const torch::Tensor of_roots = to_tensor(root_rows, context().device);
-    const torch::Tensor wait = to_tensor(waits, context().device);
+    const Tensor normed = layer_norm(states(rows), norm_->weight, norm_->bias, context().path);
+    const Tensor known =
+        is_training() ? keyed_dropout(normed, dropout_, dropout_keys(rows), key) : normed;
+    const Tensor of_roots = to_tensor(root_rows, context().device);
+    const Tensor wait = to_tensor(waits, context().device);
     if (has_kernels(context().path, known)) {
       return gather_scaled(known, of_roots, wait, projection_->weight);
     }
-    return known.index_select(0, of_roots) * (1 + projection_(wait.unsqueeze(1)));
+    return known.index_select(0, of_roots) * (1 + (*projection_)(wait.unsqueeze(1)));
   }
 
  private:
-  torch::nn::Linear projection_;
-  torch::nn::LayerNorm norm_;
+  /// Of each state: another one whenever the node has learned something.
+  std::vector<std::uint64_t> dropout_keys(const StateRows& rows) const {
+    std::vector<std::uint64_t> keys;
+    for (std::int64_t row = 0; row < rows.size(); ++row) {
+      const NodeId node = rows.node(row);
+      keys.push_back(draw_key(node, memory().state_time(node, rows.with_mail(row))));
+    }
+    return keys;
+  }
+
+  double dropout_;
+  std::shared_ptr<Linear> projection_;
+  std::shared_ptr<LayerNorm> norm_;
 };
 
 }  // namespace
 
-std::shared_ptr<Model> make_jodie(const ModelOptions& options, const ModelContext& context) {
-  return std::make_shared<Jodie>(options, context);
+ModelEntry jodie_model() {
+  return {{.name = "jodie",
+           .summary = "memory projected to the time of the question (Kumar et al. 2019)",
+           .defaults = JodieOptions{}},
+          [](const Options& options, const ModelContext& context) {
+            return std::make_shared<Jodie>(options.as<JodieOptions>(), context);
+          }};
 }
 
 }  // namespace curnm

@@ -1,16 +1,42 @@
 #include "curnm/models/memory_model.h"
-#include "curnm/models/models.h"
 #include "curnm/nn/temporal_attention.h"
 
 namespace curnm {
 namespace {
 
+struct TgnOptions {
+  std::int64_t width = 172;
+  std::int64_t time_width = 100;
+  std::int64_t neighbors = 10;
+  std::int64_t heads = 2;
+  double dropout = 0.2;
+  Ties ties = Ties::kStream;
+  TimeEncoding time_encoding = TimeEncoding::kFixed;
+
+  void fields(const FieldVisitor& visit) {
+    visit(kWidthField, width);
+    visit(kTimeWidthField, time_width);
+    visit(kNeighborsField, neighbors);
+    visit(kHeadsField, heads);
+    visit(kDropoutField, dropout);
+    visit(kTiesField, ties);
+    visit(kTimeEncodingField, time_encoding);
+  }
+  void check() const { check_heads(heads, width); }
+};
+
 /// TGN (Rossi et al. 2020, arXiv 2006.10637v3): node memory with the last mail of each node, and
 /// one layer of attention over the K most recent events strictly before the question.
 class Tgn final : public MemoryModel {
  public:
-  Tgn(const ModelOptions& options, const ModelContext& context)
-      : MemoryModel(options, context, MemoryUpdater::kGru) {
+  Tgn(const TgnOptions& options, const ModelContext& context)
+      : MemoryModel({.updater = MemoryUpdater::kGru,
+                     .width = options.width,
+                     .time_width = options.time_width,
+                     .ties = options.ties,
+                     .time_encoding = options.time_encoding},
+                    context),
+        neighbors_(options.neighbors) {
     attention_ = register_module(
         "attention",
         std::make_shared<TemporalAttention>(AttentionOptions{
@@ -19,63 +45,77 @@ class Tgn final : public MemoryModel {
             .time_width = options.time_width,
             .edge_width = context.edge_features.defined() ? context.edge_features.size(1) : 0,
             .dropout = options.dropout,
-            .learned_time = options.time_encoding == "learned",
+            .learned_time = options.time_encoding == TimeEncoding::kLearned,
             .time_scale = training_span(),
             .path = context.path}));
   }
 
-  std::vector<Neighbors> sample(const Roots& roots, Timestamp, const Rng& key) const override {
-    return NeighborSampler(graph(), {.neighbors = options().neighbors}).sample(roots, key);
+  std::unique_ptr<Sample> sample(const Roots& roots, Timestamp, const Rng& key) const override {
+    auto recent = std::make_unique<RecentEvents>();
+    recent->neighbors = std::move(
+        NeighborSampler(*past().graph, {.neighbors = neighbors_}).sample(roots, key).front());
+    return recent;
   }
 
-  torch::Tensor embed_sampled(const Roots& roots, std::vector<Neighbors> sampled,
-                              const Rng& key) override {
+  Tensor embed(const Roots& roots, const Sample* sample, const Rng& key) const override {
     StateRows rows(context().num_nodes);
-    const Neighborhood hood = neighborhood(roots, std::move(sampled.front()), rows);
+    const Neighborhood hood =
+        neighborhood(roots, static_cast<const RecentEvents*>(sample)->neighbors, rows);
     return attention_->forward(states(rows), hood, key);
   }
 
  private:
-  /// The events of `past` as attention takes them; the states they need are collected in `rows`,
+  struct RecentEvents final : Sample {
+    Neighbors neighbors;
+  };
+
+  /// The events of `recent` as attention takes them; the states they need are collected in `rows`,
   /// those of the roots first.
-  Neighborhood neighborhood(const Roots& roots, Neighbors past, StateRows& rows) const {
+  Neighborhood neighborhood(const Roots& roots, const Neighbors& recent, StateRows& rows) const {
     const auto row_of = [&](NodeId node, Timestamp t) {
       return rows.row(node, memory().mail_visible(node, t));
     };
-    const auto width = static_cast<std::size_t>(past.width);
+    const auto width = static_cast<std::size_t>(recent.width);
     const std::size_t slots = roots.nodes.size() * width;
-    Neighborhood hood{.neighbors = past.width};
+    Neighborhood hood{.neighbors = recent.width, .counts = recent.counts};
     hood.roots.resize(roots.nodes.size());
+    hood.keys.resize(roots.nodes.size());
     for (std::size_t r = 0; r < roots.nodes.size(); ++r) {
       hood.roots[r] = row_of(roots.nodes[r], roots.times[r]);
+      hood.keys[r] = draw_key(roots.nodes[r], roots.times[r]);
     }
     hood.num_roots = rows.size();
     hood.rows.resize(slots, 0);
     hood.dt.resize(slots, 0);
     for (std::size_t r = 0; r < roots.nodes.size(); ++r) {
       const Timestamp t = roots.times[r];
-      const std::size_t end = r * width + static_cast<std::size_t>(past.counts[r]);
+      const std::size_t end = r * width + static_cast<std::size_t>(recent.counts[r]);
       for (std::size_t slot = r * width; slot < end; ++slot) {
-        hood.rows[slot] = row_of(past.nodes[slot], t);
-        hood.dt[slot] = t - past.times[slot];
+        hood.rows[slot] = row_of(recent.nodes[slot], t);
+        hood.dt[slot] = t - recent.times[slot];
       }
     }
-    hood.counts = std::move(past.counts);
     if (context().edge_features.defined()) {
       hood.edges = context().edge_features;
-      hood.events = std::move(past.events);
+      hood.events = recent.events;
       for (EventId& event : hood.events) event = std::max<EventId>(event, 0);  // unused slots
     }
     return hood;
   }
 
+  std::int64_t neighbors_;
   std::shared_ptr<TemporalAttention> attention_;
 };
 
 }  // namespace
 
-std::shared_ptr<Model> make_tgn(const ModelOptions& options, const ModelContext& context) {
-  return std::make_shared<Tgn>(options, context);
+ModelEntry tgn_model() {
+  return {{.name = "tgn",
+           .summary = "memory and attention over recent events (Rossi et al. 2020)",
+           .defaults = TgnOptions{}},
+          [](const Options& options, const ModelContext& context) {
+            return std::make_shared<Tgn>(options.as<TgnOptions>(), context);
+          }};
 }
 
 }  // namespace curnm

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <vector>
 
+#include "curnm/nn/optimizer.h"
 #include "curnm/nn/path.h"
 
 namespace curnm {
@@ -14,32 +13,27 @@ struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  double weight_decay = 0;          // mu: the gradient of mu |Theta|^2 is added to that of the loss
   std::size_t decaying = SIZE_MAX;  // how many parameters, from the first, make Theta
   Path path = Path::kFast;
 };
 
 /// Adam (Kingma, Ba 2015, arXiv 1412.6980v9), as torch::optim::Adam computes it, but with one count
-/// of steps for all parameters: one that gets its first gradient late is not taken for new. Ours
-/// because its state is a list of tensors, which a checkpoint can carry between versions of
-/// LibTorch.
-class Adam {
+/// of steps for all parameters: one that gets its first gradient late is not taken for new.
+class Adam final : public Optimizer {
  public:
-  Adam(std::vector<torch::Tensor> parameters, const AdamOptions& options);
+  Adam(std::vector<Tensor> parameters, const AdamOptions& options);
 
-  void zero_grad();
-
-  /// One step along the gradients of the loss and of decay·|Theta|². The latter costs nothing here;
-  /// as part of the loss it was a twentieth of a training step.
-  void step(double decay = 0);
-
-  std::vector<torch::Tensor> state() const;
-  void set_state(const std::vector<torch::Tensor>& state);
+  void zero_grad() override;
+  void step() override;
+  std::vector<Tensor> state() const override;
+  void set_state(const std::vector<Tensor>& state) override;
 
  private:
-  std::vector<torch::Tensor> parameters_;
+  std::vector<Tensor> parameters_;
   AdamOptions options_;
-  std::vector<torch::Tensor> mean_;
-  std::vector<torch::Tensor> square_;
+  std::vector<Tensor> mean_;
+  std::vector<Tensor> square_;
   std::int64_t steps_ = 0;
 };
 

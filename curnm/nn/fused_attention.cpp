@@ -1,246 +1,300 @@
 #include "curnm/nn/fused_attention.h"
 
+#include <torch/csrc/autograd/custom_function.h>
+
 #include <algorithm>
 #include <numeric>
 #include <span>
 
 #include "curnm/base/distinct_rows.h"
-#include "curnm/nn/floats.h"
-#include "curnm/nn/kernels/attention.h"
-#include "curnm/nn/kernels/norm.h"
-#include "curnm/nn/kernels/rows.h"
+#include "curnm/base/types.h"
+#include "curnm/kernels/attention.h"
+#include "curnm/kernels/norm.h"
+#include "curnm/kernels/rows.h"
+#include "curnm/nn/kernel_tensors.h"
 #include "curnm/nn/linear.h"
 
 namespace curnm {
 namespace {
 
-using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
-using Plan = std::shared_ptr<const AttentionPlan>;
+using SharedPlan = std::shared_ptr<const AttentionPlan>;
 
-Tensor matrix(std::int64_t rows, std::int64_t width) {
-  return torch::empty({rows, width}, torch::kFloat32);
+Tensor empty_matrix(std::int64_t rows, std::int64_t width) {
+  return at::empty({rows, width}, at::kFloat);
 }
-std::int64_t columns(const Tensor& tensor) { return tensor.defined() ? tensor.size(1) : 0; }
+std::int64_t width_or_zero(const Tensor& matrix) { return matrix.defined() ? matrix.size(1) : 0; }
 
-/// Columns of a [n, H·w] matrix that make head h.
-Tensor head(const Tensor& matrix, std::int64_t h, std::int64_t heads) {
+/// The columns of a [n, H·w] matrix that belong to head h.
+Tensor head_columns(const Tensor& matrix, std::int64_t h, std::int64_t heads) {
   const std::int64_t width = matrix.size(1) / heads;
   return matrix.narrow(1, h * width, width);
 }
-/// Rows of a [D,w] map that make head h.
+/// The rows of a [D,w] map that belong to head h.
 Tensor head_rows(const Tensor& map, std::int64_t h, std::int64_t heads) {
   const std::int64_t width = map.size(0) / heads;
   return map.narrow(0, h * width, width);
 }
-/// The halves of the output map.
-Tensor for_gathered(const Tensor& out) { return out.narrow(1, 0, out.size(0)); }
-Tensor for_root(const Tensor& out) { return out.narrow(1, out.size(0), out.size(0)); }
+/// The halves of the output map: for the sum over neighbours, and for the root itself.
+Tensor neighbor_half(const Tensor& out) { return out.narrow(1, 0, out.size(0)); }
+Tensor root_half(const Tensor& out) { return out.narrow(1, out.size(0), out.size(0)); }
+/// The halves of [n,2D] keys and values.
+Tensor key_half(const Tensor& kv) { return head_columns(kv, 0, 2); }
+Tensor value_half(const Tensor& kv) { return head_columns(kv, 1, 2); }
 
-/// Picks elements of a list.
-std::vector<std::int64_t> at(const std::vector<std::int64_t>& list,
-                             std::span<const std::int64_t> indices) {
-  std::vector<std::int64_t> picked;
-  picked.reserve(indices.size());
-  for (std::int64_t i : indices) picked.push_back(list[static_cast<std::size_t>(i)]);
-  return picked;
+std::vector<std::int64_t> elements_at(const std::vector<std::int64_t>& list,
+                                      std::span<const std::int64_t> positions) {
+  std::vector<std::int64_t> elements;
+  elements.reserve(positions.size());
+  for (const std::int64_t i : positions) elements.push_back(list[index(i)]);
+  return elements;
 }
 
-/// The states that some roots ask with and attend to, of all that there are, numbered in the order
-/// in which they are met.
-struct Involved {
-  /// `of_roots` and `of_slots` name states: those a root asks with, [R], and attends to, [R,K].
-  Involved(const AttentionPlan& plan, std::span<const std::int64_t> roots,
-           const std::vector<std::int64_t>& of_roots, std::int64_t num_asking,
-           const std::vector<std::int64_t>& of_slots, std::int64_t num_attended)
-      : queries(of_roots.size(), 0), rows(of_slots.size(), 0) {
-    DistinctRows asking_states(num_asking);
-    DistinctRows attended_states(num_attended);
-    for (std::int64_t root : roots) {
-      const auto r = static_cast<std::size_t>(root);
-      queries[r] = asking_states.row(of_roots[r]);
-      const std::size_t first = r * static_cast<std::size_t>(plan.neighbors);
-      const std::size_t end = first + static_cast<std::size_t>(plan.counts[r]);
-      for (std::size_t slot = first; slot < end; ++slot) {
-        rows[slot] = attended_states.row(of_slots[slot]);
-      }
+/// All roots, those with neighbours first. Only they attend; the others are mapped by W_o alone.
+struct RootOrder {
+  explicit RootOrder(std::span<const std::int32_t> counts)
+      : roots(counts.size()),
+        num_attending(std::ssize(counts) - std::count(counts.begin(), counts.end(), 0)),
+        position(counts.size()) {
+    std::iota(roots.begin(), roots.end(), 0);
+    std::stable_partition(roots.begin(), roots.end(),
+                          [&](std::int64_t root) { return counts[index(root)] > 0; });
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+      position[index(roots[i])] = static_cast<std::int64_t>(i);
     }
-    asking.assign(asking_states.keys().begin(), asking_states.keys().end());
-    attended.assign(attended_states.keys().begin(), attended_states.keys().end());
   }
 
-  std::vector<std::int64_t> asking;    // number i is state asking[i]
-  std::vector<std::int64_t> attended;  // number i is state attended[i]
-  std::vector<std::int64_t> queries;   // [R]: numbers among `asking`
-  std::vector<std::int64_t> rows;      // [R,K]: numbers among `attended`
+  std::span<const std::int64_t> attending() const {
+    return std::span(roots).first(index(num_attending));
+  }
+
+  std::vector<std::int64_t> roots;     // [R]
+  std::int64_t num_attending;          // B: roots with neighbours
+  std::vector<std::int64_t> position;  // [R]: where in `roots`
 };
 
-/// Where there is work: only states that someone attends to need a key and a value, only roots with
-/// a neighbour a query. The others are mapped by W_o alone.
-struct Work {
-  Work(const AttentionPlan& plan, std::int64_t num_states)
-      : order(busy_first(plan.counts)),
-        busy(std::ssize(plan.counts) - std::count(plan.counts.begin(), plan.counts.end(), 0)),
-        position(order.size()),
-        states(plan, busy_roots(), plan.queries, plan.num_queries, plan.rows, num_states) {
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      position[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+/// Which rows of the tables of queries and of keys and values each root uses.
+struct TableRows {
+  std::vector<std::int64_t> of_roots;  // [R]: rows of queries
+  std::vector<std::int64_t> of_slots;  // [R,K]: rows of keys and values
+};
+
+/// The rows of larger tables that some roots use, as tables of their own. So only states that those
+/// roots ask with get a query, and only states that they attend to get a key and a value.
+struct TableSubset {
+  TableSubset(const AttentionPlan& plan, std::span<const std::int64_t> roots,
+              const std::vector<std::int64_t>& of_roots, std::int64_t num_queries,
+              const std::vector<std::int64_t>& of_slots, std::int64_t num_keys)
+      : rows{.of_roots = std::vector<std::int64_t>(of_roots.size(), 0),
+             .of_slots = std::vector<std::int64_t>(of_slots.size(), 0)} {
+    DistinctRows distinct_queries(num_queries);
+    DistinctRows distinct_keys(num_keys);
+    for (const std::int64_t root : roots) {
+      const std::size_t r = index(root);
+      rows.of_roots[r] = distinct_queries.row(of_roots[r]);
+      const std::size_t first = r * index(plan.neighbors);
+      const std::size_t end = first + index(plan.counts[r]);
+      for (std::size_t slot = first; slot < end; ++slot) {
+        rows.of_slots[slot] = distinct_keys.row(of_slots[slot]);
+      }
     }
+    queries.assign(distinct_queries.keys().begin(), distinct_queries.keys().end());
+    keys.assign(distinct_keys.keys().begin(), distinct_keys.keys().end());
   }
 
-  std::span<const std::int64_t> busy_roots() const {
-    return std::span(order).first(static_cast<std::size_t>(busy));
-  }
-
-  std::vector<std::int64_t> order;     // [R]: roots with neighbours, then those without
-  std::int64_t busy;                   // B: roots with neighbours
-  std::vector<std::int64_t> position;  // [R]: where in `order`
-  Involved states;
-
- private:
-  static std::vector<std::int64_t> busy_first(std::span<const std::int32_t> counts) {
-    std::vector<std::int64_t> roots(counts.size());
-    std::iota(roots.begin(), roots.end(), 0);
-    std::stable_partition(roots.begin(), roots.end(), [&](std::int64_t root) {
-      return counts[static_cast<std::size_t>(root)] > 0;
-    });
-    return roots;
-  }
+  std::vector<std::int64_t> queries;  // row i of the new queries is row queries[i] of the old
+  std::vector<std::int64_t> keys;     // the same for keys and values
+  TableRows rows;                     // in the new tables; 0 for roots and slots that are not used
 };
 
 /// States mapped to what attention compares and adds up.
-struct Projected {
-  Tensor q;   // [asking,D]
-  Tensor qt;  // [asking,H·T]: W_t^T q, head by head
-  Tensor qe;  // [asking,H·F]
-  Tensor kv;  // [attended,2D]
+struct Projections {
+  Tensor q;   // [queries,D]
+  Tensor qt;  // [queries,H·T]: W_t^T q, head by head
+  Tensor qe;  // [queries,H·F]
+  Tensor kv;  // [keys,2D]
 
-  /// Those of some of the states.
-  Projected of(const Involved& states) const {
-    const auto part = [](const Tensor& mapped, const std::vector<std::int64_t>& rows) {
-      return mapped.defined() ? rows_of(mapped, rows) : mapped;
+  Projections subset(const TableSubset& of) const {
+    const auto part = [](const Tensor& table, const std::vector<std::int64_t>& rows) {
+      return table.defined() ? subset_of_rows(table, rows) : table;
     };
-    return {part(q, states.asking), part(qt, states.asking), part(qe, states.asking),
-            part(kv, states.attended)};
+    return {part(q, of.queries), part(qt, of.queries), part(qe, of.queries), part(kv, of.keys)};
   }
 };
 
-/// What the way there computes and the way back needs again. Roots are in the order of `work`.
-struct Kept {
-  Projected projected;
-  Tensor weights;  // [B,K·H]
-  Tensor values;   // [B,D]: sums over neighbours, after the maps of times and features
-  Tensor times;    // [B,H·T]: sums over neighbours
-  Tensor edges;    // [B,H·F]
-  Tensor mixed;    // [R,D]: before dropout, ReLU and norm
-  Tensor centre;   // [R]
-  Tensor rate;     // [R]
+/// What the forward pass computes and the backward pass needs again. Roots are in their RootOrder.
+struct Activations {
+  Projections projections;
+  Tensor weights;      // [B,K·H]
+  Tensor values;       // [B,D]: sums over neighbours, with the maps of times and features applied
+  Tensor times;        // [B,H·T]: sums over neighbours
+  Tensor edges;        // [B,H·F]
+  Tensor mixed;        // [R,D]: W_o [values ‖ own state], before dropout, ReLU and norm
+  Tensor mean;         // [R]: of the norm
+  Tensor inverse_std;  // [R]
 };
 
-kernels::AttentionInput attention_input(const AttentionPlan& plan, const Involved& states,
+kernels::AttentionInput attention_input(const AttentionPlan& plan, const TableRows& rows,
                                         std::span<const std::int64_t> roots,
-                                        const Projected& projected) {
+                                        const Projections& projections) {
   return {.heads = plan.heads,
           .neighbors = plan.neighbors,
-          .width = projected.q.size(1),
-          .time_width = columns(plan.phi),
-          .edge_width = columns(plan.edges),
+          .width = projections.q.size(1),
+          .time_width = width_or_zero(plan.phi),
+          .edge_width = width_or_zero(plan.edges),
           .roots = roots,
-          .queries = states.queries,
+          .queries = rows.of_roots,
           .counts = plan.counts,
-          .rows = states.rows,
+          .rows = rows.of_slots,
           .features = plan.features,
-          .q = data(projected.q),
-          .qt = data(projected.qt),
-          .qe = data(projected.qe),
-          .kv = data(projected.kv),
-          .phi = data(plan.phi),
-          .edges = data(plan.edges),
-          .mask = data(plan.weight_mask)};
+          .q = float_data(projections.q),
+          .qt = float_data(projections.qt),
+          .qe = float_data(projections.qe),
+          .kv = float_data(projections.kv),
+          .phi = float_data(plan.phi),
+          .edges = float_data(plan.edges),
+          .mask = float_data(plan.weight_mask)};
 }
 
-kernels::NormInput norm_input(const AttentionPlan& plan, const Work& work, const Tensor& mixed,
-                              const AttentionWeights& w) {
+kernels::NormInput norm_input(const AttentionPlan& plan, const RootOrder& order,
+                              const Tensor& mixed, const AttentionWeights& w) {
   return {.width = mixed.size(1),
-          .order = work.order,
-          .x = data(mixed),
-          .mask = data(plan.output_mask),
-          .gamma = data(w.gamma),
-          .beta = data(w.beta)};
+          .order = order.roots,
+          .x = float_data(mixed),
+          .mask = float_data(plan.output_mask),
+          .gamma = float_data(w.gamma),
+          .beta = float_data(w.beta)};
 }
 
-/// The whole layer. `z` receives the result.
-Kept there(const Tensor& states, const AttentionWeights& w, const AttentionPlan& plan,
-           const Work& work, Tensor& z) {
-  const auto roots = static_cast<std::int64_t>(plan.counts.size());
-  const std::int64_t heads = plan.heads;
-  const std::int64_t width = states.size(1);
-  Kept kept;
-  Projected& p = kept.projected;
-  p.q = affine(rows_of(states, work.states.asking), w.query,
-               plan.phi.defined() ? affine(plan.now, w.query_time, w.query_bias) : w.query_bias);
-  const auto queries_of = [&](const Tensor& map) {
-    if (!is_present(map)) return Tensor();
-    Tensor mapped = matrix(p.q.size(0), heads * map.size(1));
-    for (std::int64_t h = 0; h < heads; ++h) {
-      multiply(head(p.q, h, heads), head_rows(map, h, heads), head(mapped, h, heads));
+/// One call of the layer: what it was given, how its work is laid out and what it computed. Lives
+/// until the backward pass.
+struct LayerCall : torch::CustomClassHolder {
+  LayerCall(SharedPlan given, std::int64_t num_states)
+      : plan(std::move(given)),
+        order(plan->counts),
+        states_used(*plan, order.attending(), plan->queries, plan->num_queries, plan->rows,
+                    num_states) {}
+
+  SharedPlan plan;
+  RootOrder order;
+  TableSubset states_used;  // by all roots with neighbours
+  Activations activations;
+};
+
+/// The whole layer, [R,D]. Fills call.activations.
+class Forward {
+ public:
+  Forward(const Tensor& states, const AttentionWeights& w, LayerCall& call)
+      : states_(states),
+        w_(w),
+        plan_(*call.plan),
+        call_(call),
+        kept_(call.activations),
+        heads_(plan_.heads),
+        width_(states.size(1)) {}
+
+  Tensor run() {
+    project_states();
+    attend();
+    return output();
+  }
+
+ private:
+  void project_states() {
+    Projections& p = kept_.projections;
+    p.q = affine(
+        subset_of_rows(states_, call_.states_used.queries), w_.query,
+        plan_.phi.defined() ? affine(plan_.now, w_.query_time, w_.query_bias) : w_.query_bias);
+    p.qt = map_queries(w_.key_time);
+    p.qe = map_queries(w_.key_edge);
+    const Tensor attended = subset_of_rows(states_, call_.states_used.keys);
+    p.kv = empty_matrix(attended.size(0), 2 * width_);
+    affine_into(attended, w_.key, w_.key_bias, key_half(p.kv));
+    affine_into(attended, w_.value, w_.value_bias, value_half(p.kv));
+  }
+
+  /// map^T q, head by head: q·(map x) = (map^T q)·x, and there are fewer queries than neighbours.
+  Tensor map_queries(const Tensor& map) const {
+    if (!is_present(map)) return {};
+    const Tensor& q = kept_.projections.q;
+    const Tensor mapped = empty_matrix(q.size(0), heads_ * map.size(1));
+    for (std::int64_t h = 0; h < heads_; ++h) {
+      multiply_into(head_columns(q, h, heads_), head_rows(map, h, heads_),
+                    head_columns(mapped, h, heads_));
     }
     return mapped;
-  };
-  p.qt = queries_of(w.key_time);
-  p.qe = queries_of(w.key_edge);
-  const Tensor attended = rows_of(states, work.states.attended);
-  p.kv = matrix(attended.size(0), 2 * width);
-  affine_into(attended, w.key, w.key_bias, head(p.kv, 0, 2));
-  affine_into(attended, w.value, w.value_bias, head(p.kv, 1, 2));
+  }
 
-  kept.weights = matrix(work.busy, plan.neighbors * heads);
-  kept.values = matrix(work.busy, width);
-  kept.times = matrix(work.busy, heads * columns(plan.phi));
-  kept.edges = matrix(work.busy, heads * columns(plan.edges));
-  kernels::attend(attention_input(plan, work.states, work.busy_roots(), p),
-                  {data(kept.weights), data(kept.values), data(kept.times), data(kept.edges)});
-  const auto project = [&](const Tensor& sums, const Tensor& map) {
+  void attend() {
+    const std::int64_t attending = call_.order.num_attending;
+    kept_.weights = empty_matrix(attending, plan_.neighbors * heads_);
+    kept_.values = empty_matrix(attending, width_);
+    kept_.times = empty_matrix(attending, heads_ * width_or_zero(plan_.phi));
+    kept_.edges = empty_matrix(attending, heads_ * width_or_zero(plan_.edges));
+    kernels::attend(
+        attention_input(plan_, call_.states_used.rows, call_.order.attending(), kept_.projections),
+        {.weights = float_data(kept_.weights),
+         .values = float_data(kept_.values),
+         .times = float_data(kept_.times),
+         .edges = float_data(kept_.edges)});
+    add_mapped_sums(kept_.times, w_.value_time);
+    add_mapped_sums(kept_.edges, w_.value_edge);
+  }
+
+  void add_mapped_sums(const Tensor& sums, const Tensor& map) {
     if (!is_present(map)) return;
-    for (std::int64_t h = 0; h < heads; ++h) {
-      multiply(head(sums, h, heads), head_rows(map, h, heads).t(), head(kept.values, h, heads),
-               /*add=*/true);
+    for (std::int64_t h = 0; h < heads_; ++h) {
+      multiply_into(head_columns(sums, h, heads_), head_rows(map, h, heads_).t(),
+                    head_columns(kept_.values, h, heads_), /*add=*/true);
     }
-  };
-  project(kept.times, w.value_time);
-  project(kept.edges, w.value_edge);
+  }
 
-  kept.mixed = matrix(roots, width);
-  const Tensor own = affine(states.narrow(0, 0, plan.num_queries), for_root(w.out), w.out_bias);
-  kernels::gather(data(own), at(plan.queries, work.order), width, data(kept.mixed));
-  multiply(kept.values, for_gathered(w.out).t(), kept.mixed.narrow(0, 0, work.busy), /*add=*/true);
-  z = matrix(roots, width);
-  kept.centre = torch::empty({roots}, torch::kFloat32);
-  kept.rate = torch::empty({roots}, torch::kFloat32);
-  kernels::layer_norm(norm_input(plan, work, kept.mixed, w), data(z), data(kept.centre),
-                      data(kept.rate));
-  return kept;
-}
+  Tensor output() {
+    const RootOrder& order = call_.order;
+    const auto num_roots = std::ssize(order.roots);
+    kept_.mixed = empty_matrix(num_roots, width_);
+    const Tensor own =
+        affine(states_.narrow(0, 0, plan_.num_queries), root_half(w_.out), w_.out_bias);
+    kernels::gather(float_data(own), elements_at(plan_.queries, order.roots), width_,
+                    float_data(kept_.mixed));
+    multiply_into(kept_.values, neighbor_half(w_.out).t(),
+                  kept_.mixed.narrow(0, 0, order.num_attending), /*add=*/true);
+    const Tensor z = empty_matrix(num_roots, width_);
+    kept_.mean = at::empty({num_roots}, at::kFloat);
+    kept_.inverse_std = at::empty({num_roots}, at::kFloat);
+    kernels::layer_norm(norm_input(plan_, order, kept_.mixed, w_), float_data(z),
+                        float_data(kept_.mean), float_data(kept_.inverse_std));
+    return z;
+  }
 
-/// The gradients of states and weights from that of the result.
+  const Tensor& states_;
+  const AttentionWeights& w_;
+  const AttentionPlan& plan_;
+  const LayerCall& call_;
+  Activations& kept_;
+  std::int64_t heads_;
+  std::int64_t width_;
+};
+
+/// Gradients of the states and the weights.
 struct Gradients {
   Tensor states;
   AttentionWeights weights;
 };
 
-/// One way back, from the result to the states. Rows without a gradient cost nothing.
+/// From the gradient of the result to those of states and weights. Rows without a gradient cost
+/// nothing. Names that begin with d are gradients.
 class Backward {
  public:
-  Backward(const Tensor& states, const AttentionWeights& w, const AttentionPlan& plan,
-           const Work& work, const Kept& kept)
+  Backward(const Tensor& states, const AttentionWeights& w, const LayerCall& call)
       : states_(states),
         w_(w),
-        plan_(plan),
-        work_(work),
-        kept_(kept),
-        heads_(plan.heads),
+        plan_(*call.plan),
+        call_(call),
+        kept_(call.activations),
+        heads_(plan_.heads),
         width_(states.size(1)) {}
 
   Gradients run(const Tensor& dz, bool wants_states) {
@@ -254,187 +308,201 @@ class Backward {
  private:
   /// Norm, ReLU and dropout, then the two halves of the output map.
   void through_output(const Tensor& dz) {
-    // Roots that have a gradient, by their position in the order of the work: those with neighbours
-    // come first.
-    std::vector<std::int64_t> active =
-        at(work_.position, kernels::rows_with_values(data(dz), dz.size(0), dz.size(1)));
+    // Roots that have a gradient, as positions in the order, where those with neighbours come
+    // first.
+    std::vector<std::int64_t> active = elements_at(
+        call_.order.position, kernels::rows_with_values(float_data(dz), dz.size(0), dz.size(1)));
     std::sort(active.begin(), active.end());
-    busy_.assign(active.begin(), std::lower_bound(active.begin(), active.end(), work_.busy));
-    const std::vector<std::int64_t> roots = at(work_.order, active);
+    attending_.assign(active.begin(),
+                      std::lower_bound(active.begin(), active.end(), call_.order.num_attending));
+    const std::vector<std::int64_t> roots = elements_at(call_.order.roots, active);
 
-    Tensor dnormed = matrix(std::ssize(active), width_);
-    kernels::gather(data(dz), roots, width_, data(dnormed));
-    const Tensor dmixed = like(dnormed);
-    d_.weights.gamma = like(w_.gamma);
-    d_.weights.beta = like(w_.beta);
-    kernels::layer_norm_backward(norm_input(plan_, work_, kept_.mixed, w_), active,
-                                 data(kept_.centre), data(kept_.rate), data(dnormed), data(dmixed),
-                                 data(d_.weights.gamma), data(d_.weights.beta));
-    down_ = matrix(plan_.num_queries, width_);
-    kernels::sum_groups(data(dmixed),
-                        kernels::RowGroups::of(at(plan_.queries, roots), plan_.num_queries), width_,
-                        data(down_));
-    const Tensor dsummed = dmixed.narrow(0, 0, std::ssize(busy_));
-    d_.weights.out = like(w_.out);
-    multiply(dsummed.t(), rows_of(kept_.values, busy_), for_gathered(d_.weights.out));
-    multiply(down_.t(), states_.narrow(0, 0, plan_.num_queries), for_root(d_.weights.out));
-    d_.weights.out_bias = sum_of_rows(down_);
-    dvalues_ = product(dsummed, for_gathered(w_.out));
+    const Tensor dnormed = empty_matrix(std::ssize(active), width_);
+    kernels::gather(float_data(dz), roots, width_, float_data(dnormed));
+    const Tensor dmixed = empty_floats_like(dnormed);
+    d_.weights.gamma = empty_floats_like(w_.gamma);
+    d_.weights.beta = empty_floats_like(w_.beta);
+    kernels::layer_norm_backward(norm_input(plan_, call_.order, kept_.mixed, w_), active,
+                                 float_data(kept_.mean), float_data(kept_.inverse_std),
+                                 float_data(dnormed), float_data(dmixed),
+                                 float_data(d_.weights.gamma), float_data(d_.weights.beta));
+    dmixed_by_query_ = empty_matrix(plan_.num_queries, width_);
+    kernels::sum_groups(
+        float_data(dmixed),
+        kernels::RowGroups::of(elements_at(plan_.queries, roots), plan_.num_queries), width_,
+        float_data(dmixed_by_query_));
+    const Tensor dattending = dmixed.narrow(0, 0, std::ssize(attending_));
+    d_.weights.out = empty_floats_like(w_.out);
+    multiply_into(dattending.t(), subset_of_rows(kept_.values, attending_),
+                  neighbor_half(d_.weights.out));
+    multiply_into(dmixed_by_query_.t(), states_.narrow(0, 0, plan_.num_queries),
+                  root_half(d_.weights.out));
+    d_.weights.out_bias = sum_of_rows(dmixed_by_query_);
+    dvalues_ = matrix_product(dattending, neighbor_half(w_.out));
   }
 
   /// The maps behind the sum over neighbours, the attention, and the maps of its queries.
   void through_attention() {
-    const Tensor dtimes = back_from_sums(kept_.times, w_.value_time, d_.weights.value_time);
-    const Tensor dedges = back_from_sums(kept_.edges, w_.value_edge, d_.weights.value_edge);
-    const std::vector<std::int64_t> roots = at(work_.order, busy_);
-    const Projected& all = kept_.projected;
-    const Involved met(plan_, roots, work_.states.queries, all.q.size(0), work_.states.rows,
-                       all.kv.size(0));
-    asking_ = at(work_.states.asking, met.asking);
-    attended_ = at(work_.states.attended, met.attended);
-    const Projected projected = all.of(met);
-    dq_ = like(projected.q);
-    dkv_ = like(projected.kv);
-    const Tensor dqt = projected.qt.defined() ? like(projected.qt) : Tensor();
-    const Tensor dqe = projected.qe.defined() ? like(projected.qe) : Tensor();
-    kernels::attend_backward(attention_input(plan_, met, roots, projected),
-                             {.computed = busy_,
-                              .weights = data(kept_.weights),
-                              .values = data(dvalues_),
-                              .times = data(dtimes),
-                              .edges = data(dedges)},
+    const Tensor dtimes = through_sums(kept_.times, w_.value_time, d_.weights.value_time);
+    const Tensor dedges = through_sums(kept_.edges, w_.value_edge, d_.weights.value_edge);
+    const std::vector<std::int64_t> roots = elements_at(call_.order.roots, attending_);
+    const TableSubset& of_forward = call_.states_used;
+    const Projections& all = kept_.projections;
+    const TableSubset used(plan_, roots, of_forward.rows.of_roots, all.q.size(0),
+                           of_forward.rows.of_slots, all.kv.size(0));
+    query_states_ = elements_at(of_forward.queries, used.queries);
+    key_states_ = elements_at(of_forward.keys, used.keys);
+    const Projections projections = all.subset(used);
+    dq_ = empty_floats_like(projections.q);
+    dkv_ = empty_floats_like(projections.kv);
+    const Tensor dqt = projections.qt.defined() ? empty_floats_like(projections.qt) : Tensor();
+    const Tensor dqe = projections.qe.defined() ? empty_floats_like(projections.qe) : Tensor();
+    kernels::attend_backward(attention_input(plan_, used.rows, roots, projections),
+                             {.computed = attending_,
+                              .weights = float_data(kept_.weights),
+                              .values = float_data(dvalues_),
+                              .times = float_data(dtimes),
+                              .edges = float_data(dedges)},
                              {.num_queries = dq_.size(0),
                               .num_rows = dkv_.size(0),
-                              .q = data(dq_),
-                              .qt = data(dqt),
-                              .qe = data(dqe),
-                              .kv = data(dkv_)});
-    back_to_queries(projected.q, dqt, w_.key_time, d_.weights.key_time);
-    back_to_queries(projected.q, dqe, w_.key_edge, d_.weights.key_edge);
+                              .q = float_data(dq_),
+                              .qt = float_data(dqt),
+                              .qe = float_data(dqe),
+                              .kv = float_data(dkv_)});
+    through_mapped_queries(projections.q, dqt, w_.key_time, d_.weights.key_time);
+    through_mapped_queries(projections.q, dqe, w_.key_edge, d_.weights.key_edge);
   }
 
   /// The gradient of the sums that `map` was applied to, and of the map.
-  Tensor back_from_sums(const Tensor& sums, const Tensor& map, Tensor& dmap) const {
-    const Tensor dsums = matrix(dvalues_.size(0), sums.size(1));
+  Tensor through_sums(const Tensor& sums, const Tensor& map, Tensor& dmap) const {
+    const Tensor dsums = empty_matrix(dvalues_.size(0), sums.size(1));
     if (!is_present(map)) return dsums;
-    const Tensor of_busy = rows_of(sums, busy_);
-    dmap = like(map);
+    const Tensor used_sums = subset_of_rows(sums, attending_);
+    dmap = empty_floats_like(map);
     for (std::int64_t h = 0; h < heads_; ++h) {
-      const Tensor dvalue = head(dvalues_, h, heads_);
-      multiply(dvalue.t(), head(of_busy, h, heads_), head_rows(dmap, h, heads_));
-      multiply(dvalue, head_rows(map, h, heads_), head(dsums, h, heads_));
+      const Tensor dvalue = head_columns(dvalues_, h, heads_);
+      multiply_into(dvalue.t(), head_columns(used_sums, h, heads_), head_rows(dmap, h, heads_));
+      multiply_into(dvalue, head_rows(map, h, heads_), head_columns(dsums, h, heads_));
     }
     return dsums;
   }
 
-  /// The part of the queries' gradient that comes through `map`, and the gradient of the map.
-  void back_to_queries(const Tensor& q, const Tensor& dmapped, const Tensor& map, Tensor& dmap) {
+  /// Adds the part of the queries' gradient that comes through `map`; the gradient of the map.
+  void through_mapped_queries(const Tensor& q, const Tensor& dmapped, const Tensor& map,
+                              Tensor& dmap) {
     if (!is_present(map)) return;
-    dmap = like(map);
+    dmap = empty_floats_like(map);
     for (std::int64_t h = 0; h < heads_; ++h) {
-      const Tensor of_head = head(dmapped, h, heads_);
-      multiply(head(q, h, heads_).t(), of_head, head_rows(dmap, h, heads_));
-      multiply(of_head, head_rows(map, h, heads_).t(), head(dq_, h, heads_), /*add=*/true);
+      const Tensor dhead = head_columns(dmapped, h, heads_);
+      multiply_into(head_columns(q, h, heads_).t(), dhead, head_rows(dmap, h, heads_));
+      multiply_into(dhead, head_rows(map, h, heads_).t(), head_columns(dq_, h, heads_),
+                    /*add=*/true);
     }
   }
-
-  Tensor dk() const { return head(dkv_, 0, 2); }
-  Tensor dv() const { return head(dkv_, 1, 2); }
 
   void through_projections() {
-    const Tensor attended = rows_of(states_, attended_);
-    d_.weights.query = product(dq_.t(), rows_of(states_, asking_));
+    const Tensor attended = subset_of_rows(states_, key_states_);
+    const Tensor dk = key_half(dkv_);
+    const Tensor dv = value_half(dkv_);
+    d_.weights.query = matrix_product(dq_.t(), subset_of_rows(states_, query_states_));
     d_.weights.query_bias = sum_of_rows(dq_);
     if (plan_.phi.defined()) {
-      d_.weights.query_time = product(d_.weights.query_bias.unsqueeze(1), plan_.now);
+      d_.weights.query_time = matrix_product(d_.weights.query_bias.unsqueeze(1), plan_.now);
     }
-    d_.weights.key = product(dk().t(), attended);
-    d_.weights.key_bias = sum_of_rows(dk());
-    d_.weights.value = product(dv().t(), attended);
-    d_.weights.value_bias = sum_of_rows(dv());
+    d_.weights.key = matrix_product(dk.t(), attended);
+    d_.weights.key_bias = sum_of_rows(dk);
+    d_.weights.value = matrix_product(dv.t(), attended);
+    d_.weights.value_bias = sum_of_rows(dv);
   }
 
-  /// States are roots, queries, keys and values.
+  /// A state takes part as a root, as a query and as a key and value.
   void add_states() {
-    d_.states = matrix(states_.size(0), width_);
-    multiply(down_, for_root(w_.out), d_.states.narrow(0, 0, plan_.num_queries));
+    d_.states = empty_matrix(states_.size(0), width_);
+    multiply_into(dmixed_by_query_, root_half(w_.out), d_.states.narrow(0, 0, plan_.num_queries));
     d_.states.narrow(0, plan_.num_queries, states_.size(0) - plan_.num_queries).zero_();
-    kernels::add_rows(data(product(dq_, w_.query)), asking_, width_, data(d_.states));
-    const Tensor dattended = product(dk(), w_.key);
-    multiply(dv(), w_.value, dattended, /*add=*/true);
-    kernels::add_rows(data(dattended), attended_, width_, data(d_.states));
+    kernels::add_rows(float_data(matrix_product(dq_, w_.query)), query_states_, width_,
+                      float_data(d_.states));
+    const Tensor dattended = matrix_product(key_half(dkv_), w_.key);
+    multiply_into(value_half(dkv_), w_.value, dattended, /*add=*/true);
+    kernels::add_rows(float_data(dattended), key_states_, width_, float_data(d_.states));
   }
 
   const Tensor& states_;
   const AttentionWeights& w_;
   const AttentionPlan& plan_;
-  const Work& work_;
-  const Kept& kept_;
+  const LayerCall& call_;
+  const Activations& kept_;
   std::int64_t heads_;
   std::int64_t width_;
-  std::vector<std::int64_t> busy_;      // roots with neighbours and a gradient, by position
-  std::vector<std::int64_t> asking_;    // states that those ask with
-  std::vector<std::int64_t> attended_;  // and attend to
-  Tensor down_;                         // [Q,D], of the output map's root half
-  Tensor dvalues_;                      // [busy,D]
-  Tensor dq_;                           // [asking,D]
-  Tensor dkv_;                          // [attended,2D]
+  std::vector<std::int64_t> attending_;     // roots with neighbours and a gradient, as positions
+  std::vector<std::int64_t> query_states_;  // states that are queries of those
+  std::vector<std::int64_t> key_states_;    // states that those attend to
+  Tensor dmixed_by_query_;                  // [Q,D]: sums over the roots of each query
+  Tensor dvalues_;                          // [attending,D]
+  Tensor dq_;                               // [queries,D]
+  Tensor dkv_;                              // [keys,2D]
   Gradients d_;
 };
 
+AttentionWeights unpacked(at::TensorList list) {
+  AttentionWeights weights;
+  for (std::size_t i = 0; i < kAttentionWeights.size(); ++i) {
+    weights.*kAttentionWeights[i] = list[i];
+  }
+  return weights;
+}
+void append(const AttentionWeights& weights, variable_list& list) {
+  for (const auto weight : kAttentionWeights) list.push_back(weights.*weight);
+}
+
 struct Attention : Function<Attention> {
-  static Tensor forward(AutogradContext* context, const Tensor& states, const Tensor& query,
-                        const Tensor& query_bias, const Tensor& query_time, const Tensor& key,
-                        const Tensor& key_bias, const Tensor& key_time, const Tensor& key_edge,
-                        const Tensor& value, const Tensor& value_bias, const Tensor& value_time,
-                        const Tensor& value_edge, const Tensor& out, const Tensor& out_bias,
-                        const Tensor& gamma, const Tensor& beta, const Plan& plan) {
-    const AttentionWeights weights{query,      query_bias, query_time, key,        key_bias,
-                                   key_time,   key_edge,   value,      value_bias, value_time,
-                                   value_edge, out,        out_bias,   gamma,      beta};
-    Tensor z;
-    Work work(*plan, states.size(0));
-    Kept kept = there(states, weights, *plan, work, z);
-    context->save_for_backward({states, query, query_bias, query_time, key, key_bias, key_time,
-                                key_edge, value, value_bias, value_time, value_edge, out, out_bias,
-                                gamma, beta});
-    context->saved_data["passage"] = c10::IValue::make_capsule(
-        c10::make_intrusive<Passage>(plan, std::move(work), std::move(kept)));
+  static Tensor forward(AutogradContext* context, const Tensor& states, at::TensorList weights,
+                        const SharedPlan& plan) {
+    auto call = c10::make_intrusive<LayerCall>(plan, states.size(0));
+    Tensor z = Forward(states, unpacked(weights), *call).run();
+    variable_list saved = {states};
+    saved.insert(saved.end(), weights.begin(), weights.end());
+    context->save_for_backward(std::move(saved));
+    context->saved_data["call"] = c10::IValue::make_capsule(std::move(call));
     return z;
   }
 
   static variable_list backward(AutogradContext* context, variable_list incoming) {
-    const variable_list s = context->get_saved_variables();
-    const AttentionWeights weights{s[1], s[2],  s[3],  s[4],  s[5],  s[6],  s[7], s[8],
-                                   s[9], s[10], s[11], s[12], s[13], s[14], s[15]};
-    const auto passage =
-        c10::static_intrusive_pointer_cast<Passage>(context->saved_data["passage"].toCapsule());
-    const Gradients d = Backward(s[0], weights, *passage->plan, passage->work, passage->kept)
+    const variable_list saved = context->get_saved_variables();
+    const auto call =
+        c10::static_intrusive_pointer_cast<LayerCall>(context->saved_data["call"].toCapsule());
+    const Gradients d = Backward(saved[0], unpacked(at::TensorList(saved).slice(1)), *call)
                             .run(incoming[0].contiguous(), context->needs_input_grad(0));
-    const AttentionWeights& w = d.weights;
-    return {d.states,   w.query,    w.query_bias, w.query_time, w.key,        w.key_bias,
-            w.key_time, w.key_edge, w.value,      w.value_bias, w.value_time, w.value_edge,
-            w.out,      w.out_bias, w.gamma,      w.beta,       Tensor()};
+    variable_list gradients = {d.states};
+    append(d.weights, gradients);
+    gradients.emplace_back();  // of the plan
+    return gradients;
   }
-
- private:
-  /// From the way there to the way back.
-  struct Passage : torch::CustomClassHolder {
-    Passage(Plan held, Work done, Kept tensors)
-        : plan(std::move(held)), work(std::move(done)), kept(std::move(tensors)) {}
-    Plan plan;
-    Work work;
-    Kept kept;
-  };
 };
+
+/// The plan itself where the kernels can read its tensors, otherwise a copy with such tensors.
+SharedPlan with_contiguous_tensors(SharedPlan plan) {
+  constexpr std::array kTensors = {&AttentionPlan::phi, &AttentionPlan::now, &AttentionPlan::edges,
+                                   &AttentionPlan::weight_mask, &AttentionPlan::output_mask};
+  const auto is_readable = [&](Tensor AttentionPlan::*tensor) {
+    return !((*plan).*tensor).defined() || ((*plan).*tensor).is_contiguous();
+  };
+  if (std::all_of(kTensors.begin(), kTensors.end(), is_readable)) return plan;
+  auto copy = std::make_shared<AttentionPlan>(*plan);
+  for (const auto tensor : kTensors) {
+    if (((*copy).*tensor).defined()) (*copy).*tensor = ((*copy).*tensor).contiguous();
+  }
+  return copy;
+}
 
 }  // namespace
 
-Tensor attention(const Tensor& states, const AttentionWeights& w, Plan plan) {
-  return Attention::apply(states, w.query, w.query_bias, or_empty(w.query_time), w.key, w.key_bias,
-                          or_empty(w.key_time), or_empty(w.key_edge), w.value, w.value_bias,
-                          or_empty(w.value_time), or_empty(w.value_edge), w.out, w.out_bias,
-                          w.gamma, w.beta, plan);
+Tensor attention(const Tensor& states, const AttentionWeights& weights, SharedPlan plan) {
+  variable_list list;
+  append(weights, list);
+  for (Tensor& weight : list) weight = contiguous_or_empty(weight);
+  return Attention::apply(contiguous_or_empty(states), at::TensorList(list),
+                          with_contiguous_tensors(std::move(plan)));
 }
 
 }  // namespace curnm

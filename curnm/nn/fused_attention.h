@@ -1,13 +1,14 @@
 #pragma once
 
-#include <torch/torch.h>
-
+#include <array>
 #include <memory>
 #include <vector>
 
+#include "curnm/nn/tensor.h"
+
 namespace curnm {
 
-/// What one layer of attention needs to know besides tensors that are trained.
+/// What one layer of attention needs besides states and weights: who attends to whom, and when.
 struct AttentionPlan {
   std::int64_t heads = 1;              // H
   std::int64_t neighbors = 1;          // K
@@ -16,37 +17,47 @@ struct AttentionPlan {
   std::vector<std::int32_t> counts;    // [R]: used slots
   std::vector<std::int64_t> rows;      // [R,K]: states
   std::vector<std::int64_t> features;  // [R,K]: rows of edges
-  torch::Tensor phi;                   // [R·K,T]; undefined without times
-  torch::Tensor now;                   // [1,T]: phi(0)
-  torch::Tensor edges;                 // [.,F]; undefined without features
-  torch::Tensor weight_mask;           // [R,K,H]: dropout; undefined without
-  torch::Tensor output_mask;           // [R,D]
+  Tensor phi;                          // [R·K,T]; undefined without times
+  Tensor now;                          // [1,T]: phi(0)
+  Tensor edges;                        // [.,F]; undefined without features
+  Tensor weight_mask;                  // [R,K,H]: dropout; undefined without
+  Tensor output_mask;                  // [R,D]
 };
 
 /// The maps of a layer; those of times and features are undefined where there are none.
 struct AttentionWeights {
-  torch::Tensor query;       // [D,D]
-  torch::Tensor query_bias;  // [D]
-  torch::Tensor query_time;  // [D,T]
-  torch::Tensor key;         // [D,D]
-  torch::Tensor key_bias;    // [D]
-  torch::Tensor key_time;    // [D,T]
-  torch::Tensor key_edge;    // [D,F]
-  torch::Tensor value;       // [D,D]
-  torch::Tensor value_bias;  // [D]
-  torch::Tensor value_time;  // [D,T]
-  torch::Tensor value_edge;  // [D,F]
-  torch::Tensor out;         // [D,2D]: for what was gathered, then for the root itself
-  torch::Tensor out_bias;    // [D]
-  torch::Tensor gamma;       // [D]
-  torch::Tensor beta;        // [D]
+  Tensor query;       // [D,D]
+  Tensor query_bias;  // [D]
+  Tensor query_time;  // [D,T]
+  Tensor key;         // [D,D]
+  Tensor key_bias;    // [D]
+  Tensor key_time;    // [D,T]
+  Tensor key_edge;    // [D,F]
+  Tensor value;       // [D,D]
+  Tensor value_bias;  // [D]
+  Tensor value_time;  // [D,T]
+  Tensor value_edge;  // [D,F]
+  Tensor out;         // [D,2D]: for the sum over neighbours, then for the root itself
+  Tensor out_bias;    // [D]
+  Tensor gamma;       // [D]
+  Tensor beta;        // [D]
 };
 
+/// Every weight once, in the order in which the autograd function takes them: the one list that
+/// packing, unpacking and gradients follow.
+inline constexpr std::array kAttentionWeights = {
+    &AttentionWeights::query,      &AttentionWeights::query_bias, &AttentionWeights::query_time,
+    &AttentionWeights::key,        &AttentionWeights::key_bias,   &AttentionWeights::key_time,
+    &AttentionWeights::key_edge,   &AttentionWeights::value,      &AttentionWeights::value_bias,
+    &AttentionWeights::value_time, &AttentionWeights::value_edge, &AttentionWeights::out,
+    &AttentionWeights::out_bias,   &AttentionWeights::gamma,      &AttentionWeights::beta};
+static_assert(kAttentionWeights.size() * sizeof(Tensor) == sizeof(AttentionWeights));
+
 /// LayerNorm(ReLU(dropout(W_o [sum_j a_j v_j ‖ h_u]))), states [U,D] -> [R,D], as one autograd
-/// function. Queries, keys and values are computed once per state, the maps of times and features
+/// function. Queries, keys and values are computed once per state; the maps of times and features
 /// are applied after the sum over neighbours. On the way back only roots that have a gradient cost
-/// anything.
-torch::Tensor attention(const torch::Tensor& states, const AttentionWeights& weights,
-                        std::shared_ptr<const AttentionPlan> plan);
+/// anything. CPU, float32; what is not contiguous is copied.
+Tensor attention(const Tensor& states, const AttentionWeights& weights,
+                 std::shared_ptr<const AttentionPlan> plan);
 
 }  // namespace curnm

@@ -1,47 +1,61 @@
 #include "curnm/nn/linear.h"
 
+#include <torch/csrc/autograd/custom_function.h>
+
 #include <algorithm>
 
 #include "curnm/base/error.h"
-#include "curnm/nn/floats.h"
-#include "curnm/nn/kernels/gemm.h"
-#include "curnm/nn/kernels/rows.h"
+#include "curnm/kernels/gemm.h"
+#include "curnm/kernels/rows.h"
+#include "curnm/nn/kernel_tensors.h"
 
 namespace curnm {
 namespace {
 
-using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-bool has_rows(const Tensor& matrix) { return matrix.stride(1) == 1 || matrix.size(1) == 1; }
+/// A matrix as a factor of a product: where it is if its rows or its columns are contiguous, as a
+/// copy otherwise.
+class Factor {
+ public:
+  explicit Factor(const Tensor& matrix)
+      : matrix_(matrix), along_(has_contiguous_rows(matrix) ? 1 : 0) {
+    CURNM_ASSERT(matrix.is_cpu());
+    if (has_contiguous_lines(matrix, along_)) return;
+    matrix_ = matrix.contiguous();
+    along_ = 1;
+  }
 
-kernels::MatrixView view(const Tensor& matrix) {
-  const float* data = matrix.data_ptr<float>();
-  // A dimension of length 1 may have any stride; what the library is told must not be too short.
-  if (has_rows(matrix)) return {data, std::max(matrix.stride(0), matrix.size(1)), false};
-  CURNM_ASSERT(matrix.stride(0) == 1 || matrix.size(0) == 1);
-  return {data, std::max(matrix.stride(1), matrix.size(0)), true};
-}
+  kernels::MatrixView view() const {
+    return {matrix_.data_ptr<float>(), line_stride(matrix_, along_), /*transposed=*/along_ == 0};
+  }
+
+ private:
+  Tensor matrix_;
+  std::int64_t along_;  // the dimension along which lines are contiguous: rows (1) or columns (0)
+};
 
 void multiply_from(const Tensor& a, const Tensor& b, const kernels::ProductStart& start,
                    const Tensor& out) {
   CURNM_ASSERT(a.size(1) == b.size(0) && out.size(0) == a.size(0) && out.size(1) == b.size(1));
-  CURNM_ASSERT(has_rows(out));
-  kernels::multiply(a.size(0), b.size(1), a.size(1), view(a), view(b), start, out.data_ptr<float>(),
-                    std::max(out.stride(0), out.size(1)));
+  const Factor left(a);
+  const Factor right(b);
+  kernels::multiply(a.size(0), b.size(1), a.size(1), left.view(), right.view(), start,
+                    row_data(out), row_stride(out));
 }
 
-/// A matrix that has these rows, and zeros in the others of `all`.
-Tensor spread(const Tensor& part, const std::vector<std::int64_t>& rows, std::int64_t all) {
-  if (part.size(0) == all) return part;
-  Tensor whole = torch::zeros({all, part.size(1)}, torch::kFloat32);
-  kernels::add_rows(data(part), rows, part.size(1), data(whole));
+/// A matrix of `num_rows` rows: `part` at the given ones, zeros elsewhere.
+Tensor scatter_rows(const Tensor& part, const std::vector<std::int64_t>& rows,
+                    std::int64_t num_rows) {
+  if (part.size(0) == num_rows) return part;
+  Tensor whole = at::zeros({num_rows, part.size(1)}, at::kFloat);
+  kernels::add_rows(float_data(part), rows, part.size(1), float_data(whole));
   return whole;
 }
 
-struct Linear : Function<Linear> {
+struct LinearFunction : Function<LinearFunction> {
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight,
                         const Tensor& bias) {
     context->save_for_backward({x, weight});
@@ -50,64 +64,66 @@ struct Linear : Function<Linear> {
 
   static variable_list backward(AutogradContext* context, variable_list incoming) {
     const variable_list saved = context->get_saved_variables();
-    const Tensor incoming_rows = incoming[0].contiguous();
-    const std::int64_t all = incoming_rows.size(0);
-    // Candidates that were not selected have no gradient, nor have states that only they met.
+    const Tensor all_gradients = incoming[0].contiguous();
+    const std::int64_t num_rows = all_gradients.size(0);
+    // Candidates that were not selected have no gradient, nor do states that only those refer to.
     const std::vector<std::int64_t> rows =
-        kernels::rows_with_values(data(incoming_rows), all, incoming_rows.size(1));
-    const Tensor gradient = rows_of(incoming_rows, rows);
+        kernels::rows_with_values(float_data(all_gradients), num_rows, all_gradients.size(1));
+    const Tensor gradient = subset_of_rows(all_gradients, rows);
     const auto wanted = [&](std::size_t input) { return context->needs_input_grad(input); };
-    return {wanted(0) ? spread(product(gradient, saved[1]), rows, all) : Tensor(),
-            wanted(1) ? product(gradient.t(), rows_of(saved[0], rows)) : Tensor(),
+    return {wanted(0) ? scatter_rows(matrix_product(gradient, saved[1]), rows, num_rows) : Tensor(),
+            wanted(1) ? matrix_product(gradient.t(), subset_of_rows(saved[0], rows)) : Tensor(),
             wanted(2) ? sum_of_rows(gradient) : Tensor()};
   }
 };
 
 }  // namespace
 
-void multiply(const Tensor& a, const Tensor& b, const Tensor& out, bool add) {
+void multiply_into(const Tensor& a, const Tensor& b, const Tensor& out, bool add) {
   multiply_from(a, b, {.keep = add}, out);
 }
 
-Tensor product(const Tensor& a, const Tensor& b) {
-  Tensor out = torch::empty({a.size(0), b.size(1)}, torch::kFloat32);
-  multiply(a, b, out);
+Tensor matrix_product(const Tensor& a, const Tensor& b) {
+  Tensor out = at::empty({a.size(0), b.size(1)}, at::kFloat);
+  multiply_into(a, b, out);
   return out;
 }
 
 void affine_into(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& out) {
-  multiply_from(x, weight.t(), {.row = data(bias)}, out);
+  const Tensor row = contiguous_or_empty(bias);
+  multiply_from(with_contiguous_rows(x), weight.t(), {.row = float_data(row)}, out);
 }
 
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  Tensor out = torch::empty({x.size(0), weight.size(0)}, torch::kFloat32);
+  Tensor out = at::empty({x.size(0), weight.size(0)}, at::kFloat);
   affine_into(x, weight, bias, out);
   return out;
 }
 
 Tensor sum_of_rows(const Tensor& matrix) {
-  CURNM_ASSERT(has_rows(matrix));
-  Tensor sum = torch::empty({matrix.size(1)}, torch::kFloat32);
-  kernels::sum_rows(matrix.data_ptr<float>(), matrix.size(0), matrix.size(1), matrix.stride(0),
-                    sum.data_ptr<float>());
+  const Tensor rows = with_contiguous_rows(matrix);
+  Tensor sum = at::empty({rows.size(1)}, at::kFloat);
+  kernels::sum_rows(row_data(rows), rows.size(0), rows.size(1), row_stride(rows), float_data(sum));
   return sum;
 }
 
-Tensor rows_of(const Tensor& matrix, const std::vector<std::int64_t>& rows) {
-  CURNM_ASSERT(has_rows(matrix));
+Tensor subset_of_rows(const Tensor& matrix, const std::vector<std::int64_t>& rows) {
   if (std::ssize(rows) == matrix.size(0) && std::is_sorted(rows.begin(), rows.end())) return matrix;
-  Tensor part = torch::empty({std::ssize(rows), matrix.size(1)}, torch::kFloat32);
-  kernels::gather(data(matrix), matrix.stride(0), rows, matrix.size(1), data(part), matrix.size(1));
-  return part;
+  const Tensor all = with_contiguous_rows(matrix);
+  Tensor subset = at::empty({std::ssize(rows), all.size(1)}, at::kFloat);
+  kernels::gather(row_data(all), row_stride(all), rows, all.size(1), float_data(subset),
+                  all.size(1));
+  return subset;
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Path path) {
-  if (!has_kernels(path, x)) return torch::linear(x, weight, bias);
-  return Linear::apply(x, weight, or_empty(bias));
+  if (!has_kernels(path, x)) return at::linear(x, weight, bias);
+  return LinearFunction::apply(with_contiguous_rows(x), with_contiguous_rows(weight),
+                               contiguous_or_empty(bias));
 }
 
-Tensor linear(const Tensor& x, const torch::nn::Linear& map, Path path) {
-  return linear(x, map->weight, map->bias, path);
+Tensor linear(const Tensor& x, const Linear& map, Path path) {
+  return linear(x, map.weight, map.bias, path);
 }
 
 }  // namespace curnm

@@ -1,32 +1,30 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <vector>
 
+#include "curnm/nn/module.h"
 #include "curnm/nn/path.h"
+
+// Matrix products of the fast path: CPU, float32. Rows and columns of a matrix may be apart (parts
+// and transposes are multiplied where they are); any other layout is copied first.
 
 namespace curnm {
 
-/// out = a·b, or out + a·b. CPU, float32, each with unit stride in one dimension (`out`: the
-/// second): parts of matrices and transposes are multiplied where they are.
-void multiply(const torch::Tensor& a, const torch::Tensor& b, const torch::Tensor& out,
-              bool add = false);
-/// a·b in a new tensor.
-torch::Tensor product(const torch::Tensor& a, const torch::Tensor& b);
-/// x·weight^T + bias without gradients; an undefined bias is 0.
-void affine_into(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
-                 const torch::Tensor& out);
-torch::Tensor affine(const torch::Tensor& x, const torch::Tensor& weight,
-                     const torch::Tensor& bias);
+/// out = a·b, or out + a·b, without gradients. REQUIRES: the rows of `out` are contiguous.
+void multiply_into(const Tensor& a, const Tensor& b, const Tensor& out, bool add = false);
+/// a·b in a new tensor, without gradients.
+Tensor matrix_product(const Tensor& a, const Tensor& b);
+/// x·weight^T + bias without gradients; an undefined bias is 0. REQUIRES: as above.
+void affine_into(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& out);
+Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias);
 /// The sum of the rows, [n,D] -> [D].
-torch::Tensor sum_of_rows(const torch::Tensor& matrix);
-/// Distinct rows of a matrix; the matrix itself where they are all of it, in order.
-torch::Tensor rows_of(const torch::Tensor& matrix, const std::vector<std::int64_t>& rows);
+Tensor sum_of_rows(const Tensor& matrix);
+/// The given rows of a matrix, without gradients: the matrix itself where they are all of its rows
+/// in order, a copy otherwise. REQUIRES: the rows are distinct.
+Tensor subset_of_rows(const Tensor& matrix, const std::vector<std::int64_t>& rows);
 
-/// The same by either path, with gradients. [n,D] -> [n,C]
-torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
-                     Path path);
-torch::Tensor linear(const torch::Tensor& x, const torch::nn::Linear& map, Path path);
+/// x·weight^T + bias by either path, with gradients. [n,D] -> [n,C]
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Path path);
+Tensor linear(const Tensor& x, const Linear& map, Path path);
 
 }  // namespace curnm

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "curnm/base/error.h"
+#include "curnm/kernels/rows.h"
 #include "curnm/nn/fused.h"
-#include "curnm/nn/kernels/rows.h"
+#include "curnm/nn/kernel_tensors.h"
 #include "curnm/nn/linear.h"
 #include "curnm/nn/tensors.h"
 
@@ -40,19 +41,22 @@ std::vector<LastEvent> last_events(const EventBatch& batch) {
 }  // namespace
 
 NodeMemory::NodeMemory(const MemoryOptions& options) : options_(options) {
+  if (options.edge_features.defined()) {
+    options_.edge_features = with_contiguous_rows(options.edge_features);
+  }
   const std::int64_t edge_width =
       options.edge_features.defined() ? options.edge_features.size(1) : 0;
   const std::int64_t mail_width = 2 * options.width + edge_width + options.time_width;
   encoding_ =
       register_module("time", std::make_shared<CosineTimeEncoding>(
                                   options.time_width, options.learned_time, options.time_scale));
-  if (options.updater == MemoryUpdater::kGru) {
-    gru_ = register_module("gru", torch::nn::GRUCell(mail_width, options.width));
-  } else {
-    rnn_ = register_module("rnn", torch::nn::RNNCell(mail_width, options.width));
-  }
-  memory_ = register_buffer("memory", torch::zeros({options.num_nodes, options.width}));
-  mail_other_ = register_buffer("mail_other", torch::zeros({options.num_nodes, options.width}));
+  const bool gru = options.updater == MemoryUpdater::kGru;
+  cell_ = register_module(
+      gru ? "gru" : "rnn",
+      std::make_shared<RecurrentCell>(gru ? RecurrentCell::Kind::kGru : RecurrentCell::Kind::kTanh,
+                                      mail_width, options.width));
+  memory_ = register_buffer("memory", at::zeros({options.num_nodes, options.width}));
+  mail_other_ = register_buffer("mail_other", at::zeros({options.num_nodes, options.width}));
   forget();
 }
 
@@ -73,8 +77,8 @@ Timestamp NodeMemory::state_time(NodeId node, bool with_mail) const {
   return with_mail ? mail_time_[index(node)] : updated_[index(node)];
 }
 
-torch::Tensor NodeMemory::read(const StateRows& rows) {
-  const torch::Device device = memory_.device();
+Tensor NodeMemory::read(const StateRows& rows) const {
+  const Device device = memory_.device();
   std::vector<std::int64_t> nodes(index(rows.size()));
   std::vector<std::int64_t> mailed_rows;
   std::vector<std::int64_t> mailed_nodes;
@@ -89,33 +93,32 @@ torch::Tensor NodeMemory::read(const StateRows& rows) {
     events.push_back(mail_event_[index(node)]);
     waits.push_back(mail_time_[index(node)] - updated_[index(node)]);
   }
-  const torch::Tensor stored = memory_.index_select(0, to_tensor(nodes, device));
+  const Tensor stored = memory_.index_select(0, to_tensor(nodes, device));
   if (mailed_rows.empty()) return stored;
 
-  const torch::Tensor updated = update(mail(mailed_nodes, events, waits));
+  const Tensor updated = update(mail(mailed_nodes, events, waits));
   return stored.index_copy(0, to_tensor(mailed_rows, device), updated);
 }
 
 /// [own memory ‖ the other's ‖ features of the event ‖ phi(wait)]
-torch::Tensor NodeMemory::mail(std::span<const std::int64_t> nodes, std::span<const EventId> events,
-                               std::span<const double> waits) const {
-  const torch::Device device = memory_.device();
-  const torch::Tensor& features = options_.edge_features;
+Tensor NodeMemory::mail(std::span<const std::int64_t> nodes, std::span<const EventId> events,
+                        std::span<const double> waits) const {
+  const Device device = memory_.device();
+  const Tensor& features = options_.edge_features;
   if (options_.learned_time || !has_kernels(options_.path, memory_)) {
-    const torch::Tensor at = to_tensor(nodes, device);
-    std::vector<torch::Tensor> parts = {memory_.index_select(0, at),
-                                        mail_other_.index_select(0, at)};
+    const Tensor at = to_tensor(nodes, device);
+    std::vector<Tensor> parts = {memory_.index_select(0, at), mail_other_.index_select(0, at)};
     if (features.defined()) parts.push_back(features.index_select(0, to_tensor(events, device)));
     parts.push_back(encoding_->forward(to_tensor(waits, device)));
-    return torch::cat(parts, 1);
+    return at::cat(parts, 1);
   }
   const std::int64_t feature_width = features.defined() ? features.size(1) : 0;
-  const torch::Tensor mail =
-      torch::empty({std::ssize(nodes), 2 * options_.width + feature_width + options_.time_width});
+  const Tensor mail =
+      at::empty({std::ssize(nodes), 2 * options_.width + feature_width + options_.time_width});
   std::int64_t column = 0;
-  const auto gather = [&](const torch::Tensor& table, std::span<const std::int64_t> rows) {
-    kernels::gather(table.data_ptr<float>(), table.size(1), rows, table.size(1),
-                    mail.data_ptr<float>() + column, mail.stride(0));
+  const auto gather = [&](const Tensor& table, std::span<const std::int64_t> rows) {
+    kernels::gather(row_data(table), row_stride(table), rows, table.size(1),
+                    row_data(mail) + column, row_stride(mail));
     column += table.size(1);
   };
   gather(memory_, nodes);
@@ -125,30 +128,28 @@ torch::Tensor NodeMemory::mail(std::span<const std::int64_t> nodes, std::span<co
   return mail;
 }
 
-torch::Tensor NodeMemory::update(const torch::Tensor& mail) {
-  const torch::Tensor own = mail.narrow(1, 0, options_.width);
+Tensor NodeMemory::update(const Tensor& mail) const {
+  const Tensor own = mail.narrow(1, 0, options_.width);
   if (!has_kernels(options_.path, own)) {
-    return gru_.is_empty() ? rnn_(mail, own) : gru_(mail, own);
+    return (*cell_)(mail, own);
   }
-  // The mail begins with the memory: where a map of the one is added to a map of the other, the sum
-  // of the maps does.
-  const auto both = [&](const auto& cell, std::int64_t rows) {
-    const torch::Tensor bias =
-        add_corner(cell->bias_ih.unsqueeze(1), cell->bias_hh.unsqueeze(1), rows).squeeze(1);
-    return linear(mail, add_corner(cell->weight_ih, cell->weight_hh, rows), bias, options_.path);
+  // The mail begins with the memory. So where a map of the mail and a map of the memory are added
+  // up, one product with the sum of the two maps is enough.
+  const auto both = [&](std::int64_t rows) {
+    const Tensor bias =
+        add_corner(cell_->bias_ih.unsqueeze(1), cell_->bias_hh.unsqueeze(1), rows).squeeze(1);
+    return linear(mail, add_corner(cell_->weight_ih, cell_->weight_hh, rows), bias, options_.path);
   };
-  if (gru_.is_empty()) return torch::tanh(both(rnn_, options_.width));
+  if (options_.updater == MemoryUpdater::kRnn) return at::tanh(both(options_.width));
   const std::int64_t gates = 2 * options_.width;
-  const auto content = [&](const torch::Tensor& map) {
-    return map.narrow(0, gates, options_.width);
-  };
-  return gru_cell(both(gru_, gates),
-                  linear(own, content(gru_->weight_hh), content(gru_->bias_hh), options_.path),
+  const auto content = [&](const Tensor& map) { return map.narrow(0, gates, options_.width); };
+  return gru_cell(both(gates),
+                  linear(own, content(cell_->weight_hh), content(cell_->bias_hh), options_.path),
                   own);
 }
 
 void NodeMemory::observe(const EventBatch& batch) {
-  const torch::NoGradGuard no_grad;
+  const NoGradGuard no_grad;
   if (options_.ties == Ties::kStream) return deliver(batch);
   // What comes next may ask at the last time of this batch: events before it must not be replaced
   // by events at it, which are invisible then.
@@ -159,7 +160,7 @@ void NodeMemory::observe(const EventBatch& batch) {
 }
 
 void NodeMemory::deliver(const EventBatch& batch) {
-  const torch::Device device = memory_.device();
+  const Device device = memory_.device();
   StateRows rows(options_.num_nodes);
   std::vector<std::int64_t> nodes;
   std::vector<std::int64_t> own_rows;
@@ -170,8 +171,8 @@ void NodeMemory::deliver(const EventBatch& batch) {
     own_rows.push_back(rows.row(entry.node, mail_visible(entry.node, entry.time)));
     other_rows.push_back(rows.row(entry.other, mail_visible(entry.other, entry.time)));
   }
-  const torch::Tensor states = read(rows);
-  const torch::Tensor at = to_tensor(nodes, device);
+  const Tensor states = read(rows);
+  const Tensor at = to_tensor(nodes, device);
   memory_.index_copy_(0, at, states.index_select(0, to_tensor(own_rows, device)));
   mail_other_.index_copy_(0, at, states.index_select(0, to_tensor(other_rows, device)));
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -183,14 +184,14 @@ void NodeMemory::deliver(const EventBatch& batch) {
   }
 }
 
-std::vector<torch::Tensor> NodeMemory::state() const {
-  return {memory_.clone(), mail_other_.clone(), to_tensor(mail_event_, torch::kCPU),
-          to_tensor(mail_time_, torch::kCPU), to_tensor(updated_, torch::kCPU)};
+std::vector<Tensor> NodeMemory::state() const {
+  return {memory_.clone(), mail_other_.clone(), to_tensor(mail_event_, at::kCPU),
+          to_tensor(mail_time_, at::kCPU), to_tensor(updated_, at::kCPU)};
 }
 
-void NodeMemory::set_state(const std::vector<torch::Tensor>& state) {
+void NodeMemory::set_state(const std::vector<Tensor>& state) {
   CURNM_ASSERT(state.size() == 5 && state[0].sizes() == memory_.sizes());
-  const torch::NoGradGuard no_grad;
+  const NoGradGuard no_grad;
   memory_.copy_(state[0]);
   mail_other_.copy_(state[1]);
   copy_to(state[2], std::span(mail_event_));

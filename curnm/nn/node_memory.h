@@ -1,11 +1,11 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <span>
 #include <vector>
 
 #include "curnm/base/distinct_rows.h"
+#include "curnm/base/options.h"
+#include "curnm/nn/module.h"
 #include "curnm/nn/path.h"
 #include "curnm/nn/time_encoding.h"
 #include "curnm/sampling/event_batch.h"
@@ -20,6 +20,8 @@ enum class Ties {
 
 enum class MemoryUpdater { kGru, kRnn };
 
+constexpr ChoiceNames<2> choice_names(Ties) { return {"stream", "strict"}; }
+
 struct MemoryOptions {
   NodeId num_nodes = 0;
   std::int64_t width = 172;  // D
@@ -28,8 +30,8 @@ struct MemoryOptions {
   Ties ties = Ties::kStream;
   bool learned_time = false;
   double time_scale = 1;
-  Timestamp origin = 0;         // the time at which all memories start
-  torch::Tensor edge_features;  // [E,F]; undefined where there are none
+  Timestamp origin = 0;  // the time at which all memories start
+  Tensor edge_features;  // [E,F]; undefined where there are none
   Path path = Path::kFast;
 };
 
@@ -63,7 +65,7 @@ class StateRows {
 /// `observe` is called after the loss step with the positives alone: their endpoints keep their
 /// state, and get new mail. So predictions of a batch see the mail of earlier batches, and
 /// gradients reach the updater through the state of the pending mail.
-class NodeMemory : public torch::nn::Module {
+class NodeMemory : public Module {
  public:
   explicit NodeMemory(const MemoryOptions& options);
 
@@ -73,32 +75,31 @@ class NodeMemory : public torch::nn::Module {
   Timestamp state_time(NodeId node, bool with_mail) const;
 
   /// The states of the rows. [U,D]
-  torch::Tensor read(const StateRows& rows);
+  Tensor read(const StateRows& rows) const;
 
   void observe(const EventBatch& batch);
 
   /// No events have been seen.
   void forget();
   /// Copies of everything that changes, for snapshots and checkpoints.
-  std::vector<torch::Tensor> state() const;
-  void set_state(const std::vector<torch::Tensor>& state);
+  std::vector<Tensor> state() const;
+  void set_state(const std::vector<Tensor>& state);
 
  private:
   /// m_x of nodes with a pending mail. [n,2D+F+T]
-  torch::Tensor mail(std::span<const std::int64_t> nodes, std::span<const EventId> events,
-                     std::span<const double> waits) const;
+  Tensor mail(std::span<const std::int64_t> nodes, std::span<const EventId> events,
+              std::span<const double> waits) const;
   /// The updater applied to mails, which begin with the memory that they are for. [n,D]
-  torch::Tensor update(const torch::Tensor& mail);
+  Tensor update(const Tensor& mail) const;
   /// New mail for the endpoints of a batch; what they had, where it was visible, becomes memory.
   void deliver(const EventBatch& batch);
 
   MemoryOptions options_;
   std::shared_ptr<CosineTimeEncoding> encoding_;
-  torch::nn::GRUCell gru_{nullptr};
-  torch::nn::RNNCell rnn_{nullptr};
+  std::shared_ptr<RecurrentCell> cell_;
 
-  torch::Tensor memory_;              // [N,D]
-  torch::Tensor mail_other_;          // [N,D]: s_o at the time of the mail
+  Tensor memory_;                     // [N,D]
+  Tensor mail_other_;                 // [N,D]: s_o at the time of the mail
   std::vector<EventId> mail_event_;   // [N], kNoEvent without mail
   std::vector<Timestamp> mail_time_;  // [N]
   std::vector<Timestamp> updated_;    // [N]

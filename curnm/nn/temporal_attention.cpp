@@ -9,9 +9,8 @@ namespace curnm {
 
 TemporalAttention::TemporalAttention(const AttentionOptions& options)
     : options_(options),
-      out_(register_module("out", torch::nn::Linear(2 * options.width, options.width))),
-      norm_(register_module("norm",
-                            torch::nn::LayerNorm(torch::nn::LayerNormOptions({options.width})))) {
+      out_(register_module("out", std::make_shared<Linear>(2 * options.width, options.width))),
+      norm_(register_module("norm", std::make_shared<LayerNorm>(options.width))) {
   if (options.time_width > 0) {
     encoding_ =
         register_module("time", std::make_shared<CosineTimeEncoding>(
@@ -25,9 +24,7 @@ TemporalAttention::TemporalAttention(const AttentionOptions& options)
 TemporalAttention::Projection TemporalAttention::projection(const std::string& name,
                                                             bool with_edges) {
   const auto linear = [&](const char* part, std::int64_t in, bool bias) {
-    return register_module(
-        name + "_" + part,
-        torch::nn::Linear(torch::nn::LinearOptions(in, options_.width).bias(bias)));
+    return register_module(name + "_" + part, std::make_shared<Linear>(in, options_.width, bias));
   };
   Projection map;
   map.node = linear("node", options_.width, /*bias=*/true);
@@ -36,58 +33,57 @@ TemporalAttention::Projection TemporalAttention::projection(const std::string& n
   return map;
 }
 
-torch::Tensor TemporalAttention::per_neighbor(Projection& map, const torch::Tensor& states,
-                                              const torch::Tensor& rows,
-                                              const torch::Tensor& encoded,
-                                              const torch::Tensor& edges) {
-  torch::Tensor result = map.node(states).index_select(0, rows.flatten());
-  if (encoded.defined()) result = result + map.time(encoded).view_as(result);
-  if (edges.defined()) result = result + map.edge(edges);
+Tensor TemporalAttention::per_neighbor(const Projection& map, const Tensor& states,
+                                       const Tensor& rows, const Tensor& encoded,
+                                       const Tensor& edges) const {
+  Tensor result = (*map.node)(states).index_select(0, rows.flatten());
+  if (encoded.defined()) result = result + (*map.time)(encoded).view_as(result);
+  if (edges.defined()) result = result + (*map.edge)(edges);
   return result.view({rows.size(0), rows.size(1), options_.heads, -1});
 }
 
-torch::Tensor TemporalAttention::forward(const torch::Tensor& states, const Neighborhood& hood,
-                                         const Rng& key) {
+Tensor TemporalAttention::forward(const Tensor& states, const Neighborhood& hood,
+                                  const Rng& key) const {
   const bool phases_are_fixed = !encoding_ || !options_.learned_time;
   return phases_are_fixed && has_kernels(options_.path, states) ? fast(states, hood, key)
                                                                 : plain(states, hood, key);
 }
 
-torch::Tensor TemporalAttention::plain(const torch::Tensor& states, const Neighborhood& hood,
-                                       const Rng& key) {
-  const torch::Device device = states.device();
+Tensor TemporalAttention::plain(const Tensor& states, const Neighborhood& hood,
+                                const Rng& key) const {
+  const Device device = states.device();
   const std::int64_t head_width = options_.width / options_.heads;
-  const torch::Tensor roots = to_tensor(hood.roots, device);
-  const torch::Tensor rows = to_tensor(hood.rows, device).view({-1, hood.neighbors});
-  const torch::Tensor own = states.index_select(0, roots);  // [R,D]
-  torch::Tensor query = query_.node(states).index_select(0, roots);
-  torch::Tensor encoded;
+  const Tensor roots = to_tensor(hood.roots, device);
+  const Tensor rows = to_tensor(hood.rows, device).view({-1, hood.neighbors});
+  const Tensor own = states.index_select(0, roots);  // [R,D]
+  Tensor query = (*query_.node)(states).index_select(0, roots);
+  Tensor encoded;
   if (encoding_) {
-    const torch::Tensor dt = to_tensor(hood.dt, device);
+    const Tensor dt = to_tensor(hood.dt, device);
     encoded = encoding_->forward(dt);  // [R·K,T]
-    query = query + query_.time(encoding_->forward(torch::zeros({1}, dt.options())));
+    query = query + (*query_.time)(encoding_->forward(at::zeros({1}, dt.options())));
   }
-  torch::Tensor edges;
-  if (!key_.edge.is_empty()) edges = hood.edges.index_select(0, to_tensor(hood.events, device));
+  Tensor edges;
+  if (key_.edge) edges = hood.edges.index_select(0, to_tensor(hood.events, device));
   query = query.view({-1, 1, options_.heads, head_width});
-  const torch::Tensor keys = per_neighbor(key_, states, rows, encoded, edges);
-  const torch::Tensor values = per_neighbor(value_, states, rows, encoded, edges);
+  const Tensor keys = per_neighbor(key_, states, rows, encoded, edges);
+  const Tensor values = per_neighbor(value_, states, rows, encoded, edges);
 
-  const torch::Tensor slots = torch::arange(hood.neighbors, rows.options());
-  const torch::Tensor mask =
+  const Tensor slots = at::arange(hood.neighbors, rows.options());
+  const Tensor mask =
       slots.lt(to_tensor(hood.counts, device).unsqueeze(1)).unsqueeze(-1);  // [R,K,1]
-  torch::Tensor weights = (query * keys).sum(-1) / std::sqrt(static_cast<double>(head_width));
-  weights = torch::softmax(weights.masked_fill(~mask, -1e9), 1) * mask;  // [R,K,H]
+  Tensor weights = (query * keys).sum(-1) / std::sqrt(static_cast<double>(head_width));
+  weights = at::softmax(weights.masked_fill(~mask, -1e9), 1) * mask;  // [R,K,H]
   const double dropout = is_training() ? options_.dropout : 0;
-  weights = keyed_dropout(weights, dropout, key.split(0));
+  weights = keyed_dropout(weights, dropout, hood.keys, key.split(0));
 
-  const torch::Tensor gathered = (weights.unsqueeze(-1) * values).sum(1).flatten(1);  // [R,D]
-  const torch::Tensor mixed = out_(torch::cat({gathered, own}, 1));
-  return norm_(torch::relu(keyed_dropout(mixed, dropout, key.split(1))));
+  const Tensor gathered = (weights.unsqueeze(-1) * values).sum(1).flatten(1);  // [R,D]
+  const Tensor mixed = (*out_)(at::cat({gathered, own}, 1));
+  return (*norm_)(at::relu(keyed_dropout(mixed, dropout, hood.keys, key.split(1))));
 }
 
-torch::Tensor TemporalAttention::fast(const torch::Tensor& states, const Neighborhood& hood,
-                                      const Rng& key) {
+Tensor TemporalAttention::fast(const Tensor& states, const Neighborhood& hood,
+                               const Rng& key) const {
   const auto roots = static_cast<std::int64_t>(hood.roots.size());
   const double dropout = is_training() ? options_.dropout : 0;
   auto plan = std::make_shared<AttentionPlan>(AttentionPlan{
@@ -97,8 +93,9 @@ torch::Tensor TemporalAttention::fast(const torch::Tensor& states, const Neighbo
       .queries = hood.roots,
       .counts = hood.counts,
       .rows = hood.rows,
-      .weight_mask = dropout_mask({roots, hood.neighbors, options_.heads}, dropout, key.split(0)),
-      .output_mask = dropout_mask({roots, options_.width}, dropout, key.split(1))});
+      .weight_mask =
+          dropout_mask({roots, hood.neighbors, options_.heads}, dropout, hood.keys, key.split(0)),
+      .output_mask = dropout_mask({roots, options_.width}, dropout, hood.keys, key.split(1))});
   AttentionWeights weights{.query = query_.node->weight,
                            .query_bias = query_.node->bias,
                            .key = key_.node->weight,
@@ -116,13 +113,13 @@ torch::Tensor TemporalAttention::fast(const torch::Tensor& states, const Neighbo
     weights.key_time = key_.time->weight;
     weights.value_time = value_.time->weight;
   }
-  if (!key_.edge.is_empty()) {
+  if (key_.edge) {
     plan->features = hood.events;
     plan->edges = hood.edges;
     weights.key_edge = key_.edge->weight;
     weights.value_edge = value_.edge->weight;
   }
-  return attention(states.contiguous(), weights, std::move(plan));
+  return attention(states, weights, std::move(plan));
 }
 
 }  // namespace curnm

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <vector>
 
 #include "curnm/base/rng.h"
+#include "curnm/nn/module.h"
 #include "curnm/nn/path.h"
 #include "curnm/nn/time_encoding.h"
 
@@ -21,7 +20,9 @@ struct Neighborhood {
   std::vector<std::int64_t> rows;    // [R,K]
   std::vector<double> dt;            // [R,K]: time since the event; empty without time encoding
   std::vector<std::int64_t> events;  // [R,K]: rows of `edges`; empty where there are none
-  torch::Tensor edges;               // [.,F]: features of events; undefined where there are none
+  std::vector<std::uint64_t>
+      keys;      // [R]: what tells the roots apart whatever their order, for dropout
+  Tensor edges;  // [.,F]: features of events; undefined where there are none
 };
 
 struct AttentionOptions {
@@ -45,35 +46,34 @@ struct AttentionOptions {
 /// The node parts of q, k and v are computed once per distinct node. The fast path also moves the
 /// maps of times and features out of the sum over neighbours: q·W phi_j = (W^T q)·phi_j, and
 /// sum_j a_j W phi_j = W sum_j a_j phi_j.
-class TemporalAttention : public torch::nn::Module {
+class TemporalAttention : public Module {
  public:
   explicit TemporalAttention(const AttentionOptions& options);
 
   /// States [U,D] -> [R,D]. The key is for dropout.
-  torch::Tensor forward(const torch::Tensor& states, const Neighborhood& hood, const Rng& key);
+  Tensor forward(const Tensor& states, const Neighborhood& hood, const Rng& key) const;
 
  private:
   /// W [h ‖ e ‖ phi], as separate maps that are added.
   struct Projection {
-    torch::nn::Linear node = nullptr;
-    torch::nn::Linear edge = nullptr;
-    torch::nn::Linear time = nullptr;
+    std::shared_ptr<Linear> node;
+    std::shared_ptr<Linear> edge;
+    std::shared_ptr<Linear> time;
   };
   Projection projection(const std::string& name, bool with_edges);
-  torch::Tensor plain(const torch::Tensor& states, const Neighborhood& hood, const Rng& key);
-  torch::Tensor fast(const torch::Tensor& states, const Neighborhood& hood, const Rng& key);
+  Tensor plain(const Tensor& states, const Neighborhood& hood, const Rng& key) const;
+  Tensor fast(const Tensor& states, const Neighborhood& hood, const Rng& key) const;
   /// [R,K,H,D/H]
-  torch::Tensor per_neighbor(Projection& map, const torch::Tensor& states,
-                             const torch::Tensor& rows, const torch::Tensor& encoded,
-                             const torch::Tensor& edges);
+  Tensor per_neighbor(const Projection& map, const Tensor& states, const Tensor& rows,
+                      const Tensor& encoded, const Tensor& edges) const;
 
   AttentionOptions options_;
   std::shared_ptr<CosineTimeEncoding> encoding_;
   Projection query_;
   Projection key_;
   Projection value_;
-  torch::nn::Linear out_;
-  torch::nn::LayerNorm norm_;
+  std::shared_ptr<Linear> out_;
+  std::shared_ptr<LayerNorm> norm_;
 };
 
 }  // namespace curnm

@@ -4,15 +4,16 @@
 
 #include "curnm/base/digest.h"
 #include "curnm/base/parallel.h"
-#include "curnm/nn/kernels/elementwise.h"
+#include "curnm/kernels/elementwise.h"
+#include "curnm/nn/kernel_tensors.h"
 
 namespace curnm {
 namespace {
 
 template <class T>
-torch::Tensor copy(std::span<const T> values, torch::ScalarType type, torch::Device device) {
-  return torch::from_blob(const_cast<T*>(values.data()), {static_cast<std::int64_t>(values.size())},
-                          type)
+Tensor copy(std::span<const T> values, at::ScalarType type, Device device) {
+  return at::from_blob(const_cast<T*>(values.data()), {static_cast<std::int64_t>(values.size())},
+                       type)
       .to(device, type, /*non_blocking=*/false, /*copy=*/true);
 }
 
@@ -35,56 +36,65 @@ void fill(float* values, std::int64_t count, const Rng& key, const Draw& draw) {
 
 }  // namespace
 
-torch::Tensor to_tensor(std::span<const std::int64_t> values, torch::Device device) {
-  return copy(values, torch::kInt64, device);
+Tensor to_tensor(std::span<const std::int64_t> values, Device device) {
+  return copy(values, at::kLong, device);
 }
-torch::Tensor to_tensor(std::span<const std::int32_t> values, torch::Device device) {
-  return copy(values, torch::kInt32, device);
+Tensor to_tensor(std::span<const std::int32_t> values, Device device) {
+  return copy(values, at::kInt, device);
 }
-torch::Tensor to_tensor(std::span<const double> values, torch::Device device) {
-  return copy(values, torch::kFloat64, device);
+Tensor to_tensor(std::span<const double> values, Device device) {
+  return copy(values, at::kDouble, device);
 }
-torch::Tensor to_tensor(std::span<const float> values, torch::Device device) {
-  return copy(values, torch::kFloat32, device);
+Tensor to_tensor(std::span<const float> values, Device device) {
+  return copy(values, at::kFloat, device);
 }
 
-torch::Tensor to_tensor(const FeatureMatrix& matrix, torch::Device device) {
+Tensor to_tensor(const FeatureMatrix& matrix, Device device) {
   if (matrix.width == 0) return {};
-  return torch::from_blob(const_cast<float*>(matrix.values.data()), {matrix.rows(), matrix.width},
-                          torch::kFloat32)
+  return at::from_blob(const_cast<float*>(matrix.values.data()), {matrix.rows(), matrix.width},
+                       at::kFloat)
       .to(device);
 }
 
-torch::Tensor dropout_mask(at::IntArrayRef sizes, double rate, const Rng& key) {
+Tensor dropout_mask(at::IntArrayRef sizes, double rate, std::span<const std::uint64_t> rows,
+                    const Rng& key) {
   if (rate <= 0) return {};
-  torch::Tensor mask = torch::empty(sizes, torch::kFloat32);
+  CURNM_ASSERT(!sizes.empty() && sizes[0] == std::ssize(rows));
+  Tensor mask = at::empty(sizes, at::kFloat);
+  if (rows.empty()) return mask;
   const auto scale = static_cast<float>(1 / (1 - rate));
-  fill(mask.data_ptr<float>(), mask.numel(), key,
-       [&](Rng rng, std::span<float> block) { kernels::dropout(rng, rate, scale, block); });
+  const std::size_t width = static_cast<std::size_t>(mask.numel()) / rows.size();
+  float* values = float_data(mask);
+  parallel_for(std::ssize(rows), /*grain=*/64, [&](std::int64_t begin, std::int64_t end) {
+    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
+      kernels::dropout(key.split(rows[row]), rate, scale, std::span(values + row * width, width));
+    }
+  });
   return mask;
 }
 
-torch::Tensor keyed_dropout(const torch::Tensor& x, double rate, const Rng& key) {
-  const torch::Tensor mask = dropout_mask(x.sizes(), rate, key);
+Tensor keyed_dropout(const Tensor& x, double rate, std::span<const std::uint64_t> rows,
+                     const Rng& key) {
+  const Tensor mask = dropout_mask(x.sizes(), rate, rows, key);
   return mask.defined() ? x * mask.to(x.device(), x.scalar_type()) : x;
 }
 
-void keyed_uniform_(torch::Tensor parameter, double bound, const Rng& key) {
-  const torch::NoGradGuard no_grad;
-  torch::Tensor values = torch::empty(parameter.sizes(), torch::kFloat32);
-  fill(values.data_ptr<float>(), values.numel(), key, [&](Rng rng, std::span<float> block) {
+void keyed_uniform_(Tensor parameter, double bound, const Rng& key) {
+  const NoGradGuard no_grad;
+  Tensor values = at::empty(parameter.sizes(), at::kFloat);
+  fill(float_data(values), values.numel(), key, [&](Rng rng, std::span<float> block) {
     for (float& value : block) value = static_cast<float>((2 * rng.uniform() - 1) * bound);
   });
   parameter.copy_(values);
 }
 
-void initialise(torch::nn::Module& module, const Rng& key) {
+void initialise(Module& module, const Rng& key) {
   for (const auto& item : module.named_parameters()) {
     if (item.value().dim() < 2) continue;
     const double fan_in = static_cast<double>(item.value().size(1));
     keyed_uniform_(item.value(), 1 / std::sqrt(fan_in), key.split(hash64(item.key())));
   }
-  const torch::NoGradGuard no_grad;
+  const NoGradGuard no_grad;
   for (const auto& item : module.named_parameters()) {
     if (item.value().dim() == 1 && item.key().find("bias") != std::string::npos)
       item.value().zero_();

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <algorithm>
 #include <span>
 
@@ -9,41 +7,44 @@
 #include "curnm/base/error.h"
 #include "curnm/base/rng.h"
 #include "curnm/base/types.h"
+#include "curnm/nn/module.h"
 
 // The border between spans of the torch-free core and tensors.
 
 namespace curnm {
 
 /// A copy of the values as a tensor [n] of the same type, on the device.
-torch::Tensor to_tensor(std::span<const std::int64_t> values, torch::Device device);
-torch::Tensor to_tensor(std::span<const std::int32_t> values, torch::Device device);
-torch::Tensor to_tensor(std::span<const double> values, torch::Device device);
-torch::Tensor to_tensor(std::span<const float> values, torch::Device device);
+Tensor to_tensor(std::span<const std::int64_t> values, Device device);
+Tensor to_tensor(std::span<const std::int32_t> values, Device device);
+Tensor to_tensor(std::span<const double> values, Device device);
+Tensor to_tensor(std::span<const float> values, Device device);
 
 /// Copies a tensor on the CPU into memory of the same type and size.
 template <class T>
-void copy_to(const torch::Tensor& from, std::span<T> to) {
+void copy_to(const Tensor& from, std::span<T> to) {
   CURNM_ASSERT(from.numel() == static_cast<std::int64_t>(to.size()));
   std::copy_n(from.contiguous().data_ptr<T>(), to.size(), to.begin());
 }
 
 /// Features as a tensor [rows, width]; an undefined tensor where there are none. The memory is the
 /// matrix's own on the CPU. REQUIRES: the matrix outlives the tensor there.
-torch::Tensor to_tensor(const FeatureMatrix& matrix, torch::Device device);
+Tensor to_tensor(const FeatureMatrix& matrix, Device device);
 
-/// The mask of inverted dropout, 0 or 1/(1 - rate), a function of the key alone; undefined where
-/// `rate` is 0.
-torch::Tensor dropout_mask(at::IntArrayRef sizes, double rate, const Rng& key);
+/// The mask of inverted dropout, 0 or 1/(1 - rate). Row r is a function of the key and `rows[r]`
+/// alone: the same in whatever company, so that neither the batch nor its order matters, and a
+/// resumed run repeats it. Undefined where `rate` is 0. REQUIRES: sizes[0] rows.
+Tensor dropout_mask(at::IntArrayRef sizes, double rate, std::span<const std::uint64_t> rows,
+                    const Rng& key);
 
-/// Inverted dropout whose mask is a function of the key alone, so that a resumed run repeats it.
-/// The input itself where `rate` is 0.
-torch::Tensor keyed_dropout(const torch::Tensor& x, double rate, const Rng& key);
+/// Inverted dropout with that mask. The input itself where `rate` is 0.
+Tensor keyed_dropout(const Tensor& x, double rate, std::span<const std::uint64_t> rows,
+                     const Rng& key);
 
 /// Uniform over [-bound, bound], a function of the key alone.
-void keyed_uniform_(torch::Tensor parameter, double bound, const Rng& key);
+void keyed_uniform_(Tensor parameter, double bound, const Rng& key);
 
 /// Gives every parameter of a module values that depend on (key, its name) alone: matrices uniform
 /// with bound 1/sqrt(fan in), biases zero. Other vectors (the scales of norms, frequencies) stay.
-void initialise(torch::nn::Module& module, const Rng& key);
+void initialise(Module& module, const Rng& key);
 
 }  // namespace curnm

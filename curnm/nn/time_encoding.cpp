@@ -4,45 +4,46 @@
 #include <numbers>
 
 #include "curnm/base/error.h"
-#include "curnm/nn/kernels/elementwise.h"
+#include "curnm/kernels/elementwise.h"
+#include "curnm/nn/kernel_tensors.h"
 
 namespace curnm {
 
 CosineTimeEncoding::CosineTimeEncoding(std::int64_t width, bool learned, double scale)
     : scale_(learned ? scale : 1) {
-  const torch::Tensor frequency =
-      torch::pow(10.0, torch::linspace(std::log10(kHighest), std::log10(kLowest), width,
-                                       torch::TensorOptions(torch::kFloat64)));
-  const torch::Tensor phase = torch::zeros({width}, torch::kFloat64);
+  const Tensor frequency = at::pow(
+      10.0, at::linspace(std::log10(kHighestTimeFrequency), std::log10(kLowestTimeFrequency), width,
+                         at::TensorOptions(at::kDouble)));
+  const Tensor phase = at::zeros({width}, at::kDouble);
   frequency_ = learned ? register_parameter("frequency", frequency)
                        : register_buffer("frequency", frequency);
   phase_ = learned ? register_parameter("phase", phase) : register_buffer("phase", phase);
 }
 
-torch::Tensor CosineTimeEncoding::forward(const torch::Tensor& dt) const {
-  const torch::Tensor angle = (dt / scale_).unsqueeze(-1) * frequency_ + phase_;
-  return torch::remainder(angle, 2 * std::numbers::pi).to(torch::kFloat32).cos();
+Tensor CosineTimeEncoding::forward(const Tensor& dt) const {
+  const Tensor angle = (dt / scale_).unsqueeze(-1) * frequency_ + phase_;
+  return at::remainder(angle, 2 * std::numbers::pi).to(at::kFloat).cos();
 }
 
-torch::Tensor CosineTimeEncoding::encode(std::span<const double> dt) const {
-  torch::Tensor out = torch::empty({std::ssize(dt), width()}, torch::kFloat32);
+Tensor CosineTimeEncoding::encode(std::span<const double> dt) const {
+  Tensor out = at::empty({std::ssize(dt), width()}, at::kFloat);
   encode_into(dt, out);
   return out;
 }
 
-void CosineTimeEncoding::encode_into(std::span<const double> dt, const torch::Tensor& out) const {
-  kernels::cosines(dt, frequencies(), out.data_ptr<float>(), out.stride(0));
+void CosineTimeEncoding::encode_into(std::span<const double> dt, const Tensor& out) const {
+  kernels::cosines(dt, frequencies(), row_data(out), row_stride(out));
 }
 
-torch::Tensor CosineTimeEncoding::encode(std::span<const double> dt,
-                                         std::span<const std::int32_t> counts) const {
-  torch::Tensor out = torch::empty({std::ssize(dt), width()}, torch::kFloat32);
-  kernels::cosines(dt, counts, frequencies(), out.data_ptr<float>());
+Tensor CosineTimeEncoding::encode(std::span<const double> dt,
+                                  std::span<const std::int32_t> counts) const {
+  Tensor out = at::empty({std::ssize(dt), width()}, at::kFloat);
+  kernels::cosines(dt, counts, frequencies(), float_data(out));
   return out;
 }
 
 std::span<const double> CosineTimeEncoding::frequencies() const {
-  CURNM_ASSERT(!frequency_.requires_grad());
+  CURNM_ASSERT(!frequency_.requires_grad() && frequency_.is_contiguous());
   return {frequency_.data_ptr<double>(), static_cast<std::size_t>(width())};
 }
 

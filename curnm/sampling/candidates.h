@@ -26,6 +26,9 @@ struct Candidates {
   std::vector<CandidateKind> kinds;  // [B,M]; empty where the miner does not tell them apart
   std::vector<Timestamp> met;        // [B,M]: t_{uv-}, the last event of source and candidate
   std::vector<Timestamp> seen;       // [B,M]: t_{v-}, the last event of the candidate
+  /// [B]: 1 where the pool is a late one, which begins with the candidates that were kept for the
+  /// event; empty where the miner has no such pools.
+  std::vector<std::uint8_t> late;
   ExtraPairs extra;
 };
 

@@ -1,15 +1,20 @@
 #pragma once
 
-#include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "curnm/base/rng.h"
 #include "curnm/graph/temporal_graph.h"
 
 namespace curnm {
+
+/// A number that tells a node at a time from others, wherever it stands: a key for draws about it.
+inline std::uint64_t draw_key(NodeId node, Timestamp time) {
+  return std::bit_cast<std::uint64_t>(time == 0 ? 0.0 : time) ^  // -0 and 0 are one time
+         static_cast<std::uint64_t>(node) * 0x9e3779b97f4a7c15;
+}
 
 /// R questions: which events did `nodes[r]` take part in, strictly before `times[r]`? A node may be
 /// kNoNode (padding): it has no neighbours.

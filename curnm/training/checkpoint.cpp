@@ -1,129 +1,113 @@
 #include "curnm/training/checkpoint.h"
 
-#include <array>
-#include <cstring>
-
-#include "curnm/base/digest.h"
 #include "curnm/base/error.h"
-#include "curnm/base/files.h"
+#include "curnm/base/file_lock.h"
 
 namespace curnm {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr std::string_view kMagic = "curnm checkpoint 1\n";
-constexpr std::size_t kDigestSize = 32;
+constexpr TensorFileKind kCheckpoint{
+    .name = "checkpoint", .version = 2, .remedy = "its run can only be trained again"};
+constexpr std::string_view kBest = "best/";
 
-struct TypeName {
-  std::string_view name;
-  torch::ScalarType type;
-};
-constexpr std::array<TypeName, 5> kTypes = {{{"f32", torch::kFloat32},
-                                             {"f64", torch::kFloat64},
-                                             {"i32", torch::kInt32},
-                                             {"i64", torch::kInt64},
-                                             {"u8", torch::kUInt8}}};
-
-std::string_view name_of(torch::ScalarType type) {
-  for (const TypeName& entry : kTypes) {
-    if (entry.type == type) return entry.name;
+void check_origin(const TensorFile& checkpoint, const RunSpec& spec, const LinkTask& task) {
+  const ordered_json& document = checkpoint.document;
+  if (document.at("data_digest") != task.data_digest()) {
+    fail<UnusableRun>("the checkpoint belongs to another data set (digest {}, this one has {})",
+                      document.at("data_digest").get<std::string>(), task.data_digest());
   }
-  CURNM_ASSERT(false && "a tensor of this type cannot be stored");
-  return {};
+  const ordered_json present = options_json(spec);
+  for (const auto& [part, options] : present.items()) {
+    if (part == "task") continue;  // a test may be another one
+    const ordered_json& written = document.at("options").at(part);
+    for (const auto& [name, value] : options.items()) {
+      if (!written.contains(name)) {
+        fail<UnusableRun>("the checkpoint was written by an older program without --{}", name);
+      }
+      if (written[name] == value) continue;
+      fail<UnusableRun>("the checkpoint was written with {} {}, and not {}", name,
+                        written[name].dump(), value.dump());
+    }
+  }
 }
 
 }  // namespace
 
-void Checkpoint::put(const std::string& name, const std::vector<torch::Tensor>& list) {
-  document["lists"][name] = list.size();
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    tensors[fmt::format("{}/{}", name, i)] = list[i];
+TensorFile checkpoint_of(const Trainer& trainer, const RunSpec& spec) {
+  const Progress& progress = trainer.progress();
+  ordered_json records = ordered_json::array();
+  for (const EpochRecord& record : progress.records) records.push_back(to_json(record));
+  TensorFile all;
+  all.document = {{"options", options_json(spec)},
+                  {"data_digest", trainer.task().data_digest()},
+                  {"epoch", progress.epoch},
+                  {"batch", progress.batch},
+                  {"current", to_json(progress.current)},
+                  {"losses", progress.losses.to_json()},
+                  {"measures", progress.measures.to_json()},
+                  {"records", records},
+                  {"best_epoch", trainer.early_stopping().best_epoch()},
+                  {"best_metric", trainer.early_stopping().best_metric()},
+                  {"best", progress.best.document}};
+  const Learner& learner = trainer.learner();
+  all.put("model", *learner.model);
+  all.put("decoder", *learner.decoder);
+  all.put("miner", *learner.miner);
+  all.put("optimizer", learner.optimizer->state());
+  all.put("model_state", learner.model->state());
+  all.put("miner_state", learner.miner->state());
+  for (const auto& [name, tensor] : progress.best.tensors) {
+    all.tensors[std::string(kBest) + name] = tensor;
   }
+  return all;
 }
 
-std::vector<torch::Tensor> Checkpoint::list(const std::string& name) const {
-  std::vector<torch::Tensor> found;
-  const auto size = document.at("lists").at(name).get<std::size_t>();
-  for (std::size_t i = 0; i < size; ++i) found.push_back(tensors.at(fmt::format("{}/{}", name, i)));
-  return found;
-}
+void restore(const TensorFile& checkpoint, const RunSpec& spec, Trainer& trainer) {
+  check_origin(checkpoint, spec, trainer.task());
+  const ordered_json& document = checkpoint.document;
+  Learner& learner = trainer.learner();
+  checkpoint.restore("model", *learner.model);
+  checkpoint.restore("decoder", *learner.decoder);
+  checkpoint.restore("miner", *learner.miner);
+  learner.optimizer->set_state(checkpoint.list("optimizer"));
+  learner.model->set_state(checkpoint.list("model_state"));
+  learner.miner->set_state(checkpoint.list("miner_state"));
 
-void Checkpoint::put(const std::string& name, const torch::nn::Module& module) {
-  for (const auto& item : module.named_parameters()) {
-    tensors[name + "/" + item.key()] = item.value().detach().clone();
+  Progress progress{.epoch = document.at("epoch"),
+                    .batch = document.at("batch"),
+                    .current = epoch_from_json(document.at("current")),
+                    .losses = Averages::from_json(document.at("losses")),
+                    .measures = Averages::from_json(document.at("measures")),
+                    .best = {.document = document.at("best")}};
+  for (const ordered_json& record : document.at("records")) {
+    progress.records.push_back(epoch_from_json(record));
   }
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    if (name.starts_with(kBest)) progress.best.tensors[name.substr(kBest.size())] = tensor;
+  }
+  trainer.progress() = std::move(progress);
+  trainer.early_stopping().restore(document.at("best_epoch"), document.at("best_metric"));
 }
 
-void Checkpoint::restore(const std::string& name, torch::nn::Module& module) const {
-  const torch::NoGradGuard no_grad;
-  for (auto& item : module.named_parameters()) {
-    const auto found = tensors.find(name + "/" + item.key());
-    if (found == tensors.end() || found->second.sizes() != item.value().sizes()) {
-      fail<UnusableRun>(
-          "the checkpoint does not fit the model: {}/{} is missing or has another shape", name,
-          item.key());
+void save_checkpoint(const TensorFile& checkpoint, const std::filesystem::path& file) {
+  save_tensors(checkpoint, kCheckpoint, file);
+}
+
+TensorFile load_checkpoint(const std::filesystem::path& file) {
+  return load_tensors(kCheckpoint, file);
+}
+
+TensorFile read_checkpoint(const RunFolder& folder) {
+  if (!std::filesystem::exists(folder.checkpoint())) {
+    if (is_locked(folder.options())) {
+      fail("{} has no checkpoint yet: its first epoch is being trained", folder.path().string());
     }
-    item.value().copy_(found->second);
+    fail("{0} has no checkpoint yet: `curnm train --resume {0}` goes on with its training",
+         folder.path().string());
   }
-}
-
-void save_checkpoint(const Checkpoint& checkpoint, const fs::path& file) {
-  ordered_json header = {{"document", checkpoint.document}, {"tensors", ordered_json::array()}};
-  for (const auto& [name, tensor] : checkpoint.tensors) {
-    header["tensors"].push_back(
-        {{"name", name}, {"type", name_of(tensor.scalar_type())}, {"shape", tensor.sizes().vec()}});
-  }
-  const std::string text = header.dump();
-  std::string bytes(kMagic);
-  const std::uint64_t length = text.size();
-  bytes.append(reinterpret_cast<const char*>(&length), sizeof length);
-  bytes += text;
-  for (const auto& [name, tensor] : checkpoint.tensors) {
-    const torch::Tensor flat = tensor.to(torch::kCPU).contiguous();
-    bytes.append(static_cast<const char*>(flat.data_ptr()), flat.nbytes());
-  }
-  bytes += digest(bytes);
-  write_file_atomically(file, bytes);
-}
-
-Checkpoint load_checkpoint(const fs::path& file) {
-  const auto mapped = MappedFile::open(file);
-  std::string_view bytes = mapped->text();
-  const auto damaged = [&](std::string_view why) {
-    fail<UnusableRun>("{} is damaged: {}; its run can only be trained again", file.string(), why);
-  };
-  if (!bytes.starts_with(kMagic.substr(0, kMagic.find('1')))) {
-    fail<UnusableRun>("{} is not a curnm checkpoint", file.string());
-  }
-  if (!bytes.starts_with(kMagic))
-    fail<UnusableRun>("{} was written by another version of curnm", file.string());
-  if (bytes.size() < kMagic.size() + sizeof(std::uint64_t) + kDigestSize)
-    damaged("it is truncated");
-  const std::string_view expected = bytes.substr(bytes.size() - kDigestSize);
-  bytes.remove_suffix(kDigestSize);
-  if (digest(bytes) != expected) damaged("its digest differs");
-
-  std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data() + kMagic.size(), sizeof length);
-  bytes.remove_prefix(kMagic.size() + sizeof length);
-  const ordered_json header = ordered_json::parse(bytes.substr(0, length));
-  bytes.remove_prefix(length);
-  Checkpoint checkpoint{.document = header.at("document")};
-  for (const ordered_json& entry : header.at("tensors")) {
-    const auto type = entry.at("type").get<std::string>();
-    const auto known = std::find_if(kTypes.begin(), kTypes.end(),
-                                    [&](const TypeName& t) { return t.name == type; });
-    if (known == kTypes.end()) damaged("a tensor has an unknown type");
-    torch::Tensor tensor =
-        torch::empty(entry.at("shape").get<std::vector<std::int64_t>>(), known->type);
-    if (bytes.size() < tensor.nbytes()) damaged("it is truncated");
-    std::memcpy(tensor.data_ptr(), bytes.data(), tensor.nbytes());
-    bytes.remove_prefix(tensor.nbytes());
-    checkpoint.tensors[entry.at("name").get<std::string>()] = tensor;
-  }
-  return checkpoint;
+  return load_checkpoint(folder.checkpoint());
 }
 
 }  // namespace curnm

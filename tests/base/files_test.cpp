@@ -62,8 +62,8 @@ TEST_F(WriteFileTest, ReplacesALongerFile) {
 
 TEST_F(WriteFileTest, FullDiskIsAnError) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
-  EXPECT_TRUE(
-      fails([] { write_file("/dev/full", "content"); }, {"/dev/full", "No space left on device"}));
+  EXPECT_TRUE(fails<DiskFull>([] { write_file("/dev/full", "content"); },
+                              {"/dev/full", "No space left on device"}));
 }
 
 TEST_F(WriteFileTest, ImpossiblePlacesAreErrors) {

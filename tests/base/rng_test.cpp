@@ -68,11 +68,15 @@ TEST(RngTest, StreamNumbersAreFixed) {
   EXPECT_EQ(static_cast<int>(Stream::kBenchmark), 6);
   EXPECT_EQ(static_cast<int>(Stream::kInitialisation), 7);
   EXPECT_EQ(static_cast<int>(Stream::kRandomFeatures), 8);
-  EXPECT_EQ(static_cast<int>(Stream::kTraining), 9);
   EXPECT_EQ(static_cast<int>(Stream::kRanking), 11);
   EXPECT_EQ(static_cast<int>(Stream::kEvaluationNeighbors), 12);
   EXPECT_EQ(static_cast<int>(Stream::kPositives), 13);
   EXPECT_EQ(static_cast<int>(Stream::kHardCache), 14);
+  EXPECT_EQ(static_cast<int>(Stream::kTuning), 15);
+  EXPECT_EQ(static_cast<int>(Stream::kBatchBoundaries), 16);
+  EXPECT_EQ(static_cast<int>(Stream::kCandidates), 17);
+  EXPECT_EQ(static_cast<int>(Stream::kTrainingNeighbors), 18);
+  EXPECT_EQ(static_cast<int>(Stream::kDropout), 19);
 }
 
 TEST(RngTest, SameKeyGivesTheSameDraws) {

@@ -194,16 +194,16 @@ TEST_F(ExperimentCli, EveryFileThatComesWithTheProgramIsAPlan) {
 TEST_F(ExperimentCli, WhatMeansTheSameIsRunOnce) {
   write("grid.yml",
         "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\noptions: {tau: 0.3}\n"
-        "variants: {a: {}, b: {preset: paper}, c: {dropout: 0.1}, d: {plateau: raise},\n"
+        "variants: {a: {}, b: {preset: default}, c: {dropout: 0.1}, d: {plateau: raise},\n"
         "  e: {ablate: cache}, f: {ablate: cache, tau: 0.5}}\n");
   // What all share may have no effect on some; what a variant says for itself must have one.
   const CommandResult refused = curnm("experiment grid.yml --plan");
-  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_EQ(refused.exit_code, 2);
   EXPECT_TRUE(contains(refused.err, "(f): --tau has no effect on --ablate cache")) << refused.err;
 
   write("grid.yml",
         "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\noptions: {tau: 0.3}\n"
-        "variants: {a: {}, b: {preset: paper}, c: {dropout: 0.1}, d: {plateau: raise},\n"
+        "variants: {a: {}, b: {preset: default}, c: {dropout: 0.1}, d: {plateau: raise},\n"
         "  e: {ablate: cache}, f: {ablate: cache, dropout: 0.1}}\n");
   const CommandResult plan = curnm("experiment grid.yml --plan");
   EXPECT_EQ(plan.exit_code, 0) << plan.err;

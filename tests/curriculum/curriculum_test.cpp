@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <concepts>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,7 +23,15 @@ CurnmOptions exact_steps() {
   options.pi = 0.75;
   options.pi_min = 0.25;
   options.shrink = 0.125;
-  options.plateau = "raise";
+  options.plateau = Plateau::kRaise;
+  return options;
+}
+
+/// The options as a training of that many epochs has them.
+CurnmOptions resolved(CurnmOptions options, std::int64_t epochs) {
+  check_ranges(options);
+  options.check();
+  options.complete({.epochs = epochs});
   return options;
 }
 
@@ -46,14 +54,14 @@ Difficulty at_epoch(const CurnmOptions& options, std::int64_t e, std::int64_t ep
 }
 
 TEST(TrendTest, LiteralValues) {
-  EXPECT_EQ(trend("increasing", 1, 4), 0.25);
-  EXPECT_EQ(trend("increasing", 4, 4), 1);
-  EXPECT_EQ(trend("increasing", 9, 4), 1);
-  EXPECT_EQ(trend("decreasing", 1, 4), 0.75);
-  EXPECT_EQ(trend("decreasing", 4, 4), 0);
-  EXPECT_EQ(trend("decreasing", 9, 4), 0);
-  EXPECT_EQ(trend("constant", 1, 4), 0.5);
-  EXPECT_EQ(trend("constant", 9, 4), 0.5);
+  EXPECT_EQ(trend(Trend::kIncreasing, 1, 4), 0.25);
+  EXPECT_EQ(trend(Trend::kIncreasing, 4, 4), 1);
+  EXPECT_EQ(trend(Trend::kIncreasing, 9, 4), 1);
+  EXPECT_EQ(trend(Trend::kDecreasing, 1, 4), 0.75);
+  EXPECT_EQ(trend(Trend::kDecreasing, 4, 4), 0);
+  EXPECT_EQ(trend(Trend::kDecreasing, 9, 4), 0);
+  EXPECT_EQ(trend(Trend::kConstant, 1, 4), 0.5);
+  EXPECT_EQ(trend(Trend::kConstant, 9, 4), 0.5);
 }
 
 TEST(CachesTest, FromTauDownwards) {
@@ -76,7 +84,7 @@ TEST(CurriculumTest, CachingBeginsWhenTauIsReached) {
   for (const auto& [shrink, first] :
        std::vector<std::pair<double, std::int64_t>>{{0.02, 26}, {0.03, 18}, {0.05, 11}, {0.1, 6}}) {
     CurnmOptions options;
-    options.pi_strategy = "linear";
+    options.pi_strategy = PiStrategy::kLinear;
     options.shrink = shrink;
     EXPECT_FALSE(at_epoch(options, first - 1, 100).caching) << shrink;
     EXPECT_TRUE(at_epoch(options, first, 100).caching) << shrink;
@@ -96,13 +104,13 @@ TEST(NextPiTest, LiteralValues) {
   CurnmOptions options = exact_steps();
   EXPECT_EQ(next_pi(0.5, /*improved=*/true, options), 0.375);
   EXPECT_EQ(next_pi(0.5, /*improved=*/false, options), 0.625);
-  options.plateau = "hold";
+  options.plateau = Plateau::kHold;
   EXPECT_EQ(next_pi(0.5, true, options), 0.375);
   EXPECT_EQ(next_pi(0.5, false, options), 0.5);
-  options.pi_strategy = "linear";
+  options.pi_strategy = PiStrategy::kLinear;
   EXPECT_EQ(next_pi(0.5, true, options), 0.375);
   EXPECT_EQ(next_pi(0.5, false, options), 0.375);
-  options.pi_strategy = "constant";
+  options.pi_strategy = PiStrategy::kConstant;
   EXPECT_EQ(next_pi(0.5, true, options), 0.5);
   EXPECT_EQ(next_pi(0.5, false, options), 0.5);
 }
@@ -126,17 +134,17 @@ TEST(CurriculumTest, AdaptivePiFollowsTheScript) {
 
 TEST(CurriculumTest, OnAPlateauPiCanBeHeld) {
   CurnmOptions options = exact_steps();
-  options.plateau = "hold";
+  options.plateau = Plateau::kHold;
   EXPECT_EQ(trajectory(options, kScript),
             (std::vector<double>{0.75, 0.625, 0.625, 0.5, 0.5, 0.375}));
 }
 
 TEST(CurriculumTest, LinearAndConstantPiIgnoreTheMetric) {
   CurnmOptions options = exact_steps();
-  options.pi_strategy = "linear";
+  options.pi_strategy = PiStrategy::kLinear;
   EXPECT_EQ(trajectory(options, {0.9, 0.1, 0.8, 0.2, 0.2, 0.2}),
             (std::vector<double>{0.625, 0.5, 0.375, 0.25, 0.25, 0.25}));
-  options.pi_strategy = "constant";
+  options.pi_strategy = PiStrategy::kConstant;
   EXPECT_EQ(trajectory(options, {0.1, 0.9, 0.1, 0.9}), std::vector<double>(4, 0.75));
 }
 
@@ -152,7 +160,7 @@ TEST(CurriculumTest, PiMeetsBothBoundsAndLeavesThem) {
 TEST(CurriculumTest, TheFirstEpochStartsAtPi) {
   EXPECT_EQ(at_epoch({}, 1, 100).pi, 1);
   CurnmOptions constant;
-  constant.pi_strategy = "constant";
+  constant.pi_strategy = PiStrategy::kConstant;
   EXPECT_EQ(at_epoch(constant, 1, 100).pi, 0.5);
   EXPECT_EQ(at_epoch(constant, 50, 100).pi, 0.5);
 }
@@ -173,11 +181,11 @@ TEST(RandomWeightTest, LiteralValues) {
   EXPECT_EQ(random_weight(0.1, options), 0.3);
   options.delta_max = 0.875;
   EXPECT_EQ(random_weight(1, options), 0.875);
-  options.delta_schedule = "increasing";
+  options.delta_schedule = Trend::kIncreasing;
   EXPECT_EQ(random_weight(1, options), 0.3);
   EXPECT_EQ(random_weight(0.25, options), 0.75);
   EXPECT_EQ(random_weight(0, options), 0.875);
-  options.delta_schedule = "constant";
+  options.delta_schedule = Trend::kConstant;
   EXPECT_EQ(random_weight(0.1, options), 0.5);
   EXPECT_EQ(random_weight(1, options), 0.5);
   options.delta_min = 0.625;
@@ -193,10 +201,10 @@ TEST(CurriculumTest, AlphaGrowsOverAllEpochsUnlessToldOtherwise) {
   options.alpha_epochs = 4;
   EXPECT_NEAR(at_epoch(options, 1, 10).alpha, 0.0015, 1e-15);
   EXPECT_NEAR(at_epoch(options, 9, 10).alpha, 0.006, 1e-15);
-  options.alpha_schedule = "decreasing";
+  options.alpha_schedule = Trend::kDecreasing;
   EXPECT_NEAR(at_epoch(options, 1, 10).alpha, 0.0045, 1e-15);
   EXPECT_EQ(at_epoch(options, 4, 10).alpha, 0);
-  options.alpha_schedule = "constant";
+  options.alpha_schedule = Trend::kConstant;
   EXPECT_NEAR(at_epoch(options, 7, 10).alpha, 0.003, 1e-15);
 }
 
@@ -208,9 +216,9 @@ TEST(CurriculumTest, BetaGrowsOverATenthOfTheEpochsUnlessToldOtherwise) {
   EXPECT_EQ(at_epoch(options, 1, 3).beta, 1) << "at least one epoch";
   options.beta_epochs = 8;
   EXPECT_EQ(at_epoch(options, 2, 40).beta, 0.25);
-  options.beta_schedule = "decreasing";
+  options.beta_schedule = Trend::kDecreasing;
   EXPECT_EQ(at_epoch(options, 2, 40).beta, 0.75);
-  options.beta_schedule = "constant";
+  options.beta_schedule = Trend::kConstant;
   EXPECT_EQ(at_epoch(options, 2, 40).beta, 0.5);
 }
 
@@ -222,21 +230,22 @@ TEST(CurriculumTest, AblationsActOnTheirPartAlone) {
   ASSERT_EQ(whole.pi, 0.1);
   ASSERT_EQ(whole.delta, 0.3);
   ASSERT_TRUE(whole.caching);
-  for (const char* part : {"pi", "random", "cache", "disentangle", "temporal"}) {
+  for (const Ablation part : {Ablation::kPi, Ablation::kRandom, Ablation::kCache,
+                              Ablation::kDisentangle, Ablation::kTemporal}) {
     options.ablate = part;
     const Difficulty without = at_epoch(options, kEpoch, 100);
-    const std::string_view ablated = part;
-    EXPECT_EQ(without.pi, ablated == "pi" ? 0.5 : 0.1) << part;
-    EXPECT_EQ(without.delta, ablated == "random" ? 0 : ablated == "pi" ? 0.5 : 0.3) << part;
-    EXPECT_EQ(without.caching, ablated != "cache") << part;
-    EXPECT_EQ(without.alpha, whole.alpha) << part;
-    EXPECT_EQ(without.beta, whole.beta) << part;
+    const std::string_view ablated = name_of(part);
+    EXPECT_EQ(without.pi, ablated == "pi" ? 0.5 : 0.1) << ablated;
+    EXPECT_EQ(without.delta, ablated == "random" ? 0 : ablated == "pi" ? 0.5 : 0.3) << ablated;
+    EXPECT_EQ(without.caching, ablated != "cache") << ablated;
+    EXPECT_EQ(without.alpha, whole.alpha) << ablated;
+    EXPECT_EQ(without.beta, whole.beta) << ablated;
   }
 }
 
 TEST(CurriculumTest, AFixedPiCanBeChosen) {
   CurnmOptions options;
-  options.ablate = "pi";
+  options.ablate = Ablation::kPi;
   options.pi = 0.75;
   EXPECT_EQ(at_epoch(options, 1, 100).pi, 0.75);
   EXPECT_EQ(at_epoch(options, 40, 100).pi, 0.75);
@@ -284,18 +293,40 @@ template <class Change>
   return fails<UsageError>([&] { resolved(options, /*epochs=*/10); }, parts);
 }
 
+/// The option that an OptionError of that kind is about.
+template <class Change>
+std::string culprit(OptionError::Kind kind, const Change& change) {
+  CurnmOptions options;
+  change(options);
+  try {
+    options.check();
+  } catch (const OptionError& error) {
+    return error.kind() == kind ? error.option() : "of another kind: " + error.option();
+  }
+  return "";
+}
+
+TEST(CurnmOptionsTest, ImpossibleTogetherNamesTheOption) {
+  using enum OptionError::Kind;
+  EXPECT_EQ(culprit(kValue, [](auto& o) { o.pool = 7; }), "pool");
+  EXPECT_EQ(culprit(kConflict, [](auto& o) { o.delta_min = 0.5, o.delta_max = 0.4; }), "delta-min");
+  EXPECT_EQ(culprit(kConflict, [](auto& o) { o.pi = 0.05; }), "pi");
+  EXPECT_EQ(culprit(kConflict, [](auto&) {}), "") << "the defaults";
+}
+
 TEST(CurnmOptionsTest, ImpossibleTogetherIsAUsageError) {
   EXPECT_TRUE(refused([](auto& o) { o.pool = 7; }, {"--pool 7", "M must be even"}));
   EXPECT_TRUE(refused([](auto& o) { o.delta_min = 0.5, o.delta_max = 0.4; },
                       {"--delta-min 0.5", "--delta-max 0.4"}));
   EXPECT_TRUE(refused([](auto& o) { o.pi = 0.05; }, {"--pi 0.05", "--pi-min 0.1"}));
-  EXPECT_TRUE(refused([](auto& o) { o.pi_strategy = "linear", o.pi = 0.5, o.pi_min = 0.6; },
-                      {"--pi 0.5", "--pi-min 0.6"}));
+  EXPECT_TRUE(
+      refused([](auto& o) { o.pi_strategy = PiStrategy::kLinear, o.pi = 0.5, o.pi_min = 0.6; },
+              {"--pi 0.5", "--pi-min 0.6"}));
 }
 
 TEST(CurnmOptionsTest, AConstantPiHasNoLowerBound) {
-  for (CurnmOptions options : {CurnmOptions{.pi_strategy = "constant", .pi = 0.05},
-                               CurnmOptions{.pi = 0.05, .ablate = "pi"}}) {
+  for (CurnmOptions options : {CurnmOptions{.pi_strategy = PiStrategy::kConstant, .pi = 0.05},
+                               CurnmOptions{.pi = 0.05, .ablate = Ablation::kPi}}) {
     Curriculum curriculum(resolved(options, /*epochs=*/10));
     for (const double metric : {0.5, 0.6, 0.4, 0.7}) {
       EXPECT_EQ(curriculum.difficulty().pi, 0.05);
@@ -318,26 +349,79 @@ TEST(CurnmOptionsTest, OutOfRangeNamesTheSymbolAndTheRange) {
 }
 
 TEST(CurnmOptionsTest, EveryNumberHasARangeAndEveryTextItsChoices) {
+  const auto refused_as = [](std::string_view name, const std::string& value,
+                             std::string_view part) {
+    CurnmOptions options;
+    EXPECT_TRUE(fails<OptionError>(
+        [&] {
+          set_given({{std::string(name), value}}, options);
+        },
+        {std::string(part)}))
+        << name << ' ' << value;
+  };
   CurnmOptions defaults;
-  defaults.fields([&]<class T>(const Field& field, T&) {
-    const auto refused_as = [&](T value, std::string_view part) {
-      CurnmOptions options;
-      options.fields([&]<class U>(const Field& other, U& target) {
-        if constexpr (std::same_as<T, U>) {
-          if (other.name == field.name) target = value;
-        }
-      });
-      EXPECT_TRUE(fails<UsageError>([&] { resolved(options, 10); }, {std::string(part)}));
-    };
-    if constexpr (std::same_as<T, std::string>) {
-      EXPECT_FALSE(field.choices.empty()) << field.name;
-      refused_as("sideways", field.name);
-    } else {
-      const std::string_view part = field.symbol.empty() ? field.name : field.symbol;
-      refused_as(static_cast<T>(field.min - 1), part);
-      refused_as(static_cast<T>(field.max + 1), part);
+  defaults.fields([&](const Field& field, const OptionValue& value) {
+    if (!value.choices().empty()) {
+      refused_as(field.name, "sideways", field.name);
+      for (std::string_view choice : value.choices()) {
+        EXPECT_NO_THROW(value.parse(field, choice));
+        EXPECT_EQ(value.text(), choice);
+      }
+      return;
     }
+    const std::string_view part = field.symbol.empty() ? field.name : field.symbol;
+    refused_as(field.name, fmt::format("{}", field.min - 1), part);
+    refused_as(field.name, fmt::format("{}", field.max + 1), part);
   });
+}
+
+/// Why an option has no effect as the others stand; "" where it has one.
+std::string idle(CurnmOptions options, std::string_view name) {
+  std::string reason;
+  options.fields([&](const Field& field, const OptionValue&) {
+    if (field.name == name) reason = field.idle;
+  });
+  return reason;
+}
+
+TEST(CurnmOptionsTest, WithTheDefaultsEveryOptionHasAnEffect) {
+  CurnmOptions defaults;
+  for (std::string_view name : option_names(defaults)) EXPECT_EQ(idle(defaults, name), "") << name;
+}
+
+// What each choice leaves without effect: exactly these, by what `fields` of CurNM is about.
+TEST(CurnmOptionsTest, WhatChoicesLeaveWithoutEffect) {
+  using Names = std::set<std::string_view>;
+  const auto idle_with = [](const CurnmOptions& options) {
+    CurnmOptions copy = options;
+    Names names;
+    for (std::string_view name : option_names(copy)) {
+      if (!idle(options, name).empty()) names.insert(name);
+    }
+    return names;
+  };
+  EXPECT_EQ(idle_with({.ablate = Ablation::kCache}),
+            (Names{"tau", "alpha-max", "alpha-epochs", "alpha-schedule"}));
+  EXPECT_EQ(idle_with({.alpha_max = 0}), (Names{"alpha-epochs", "alpha-schedule"}));
+  EXPECT_EQ(idle_with({.alpha_schedule = Trend::kConstant}), Names{"alpha-epochs"});
+  EXPECT_EQ(idle_with({.ablate = Ablation::kPi}),
+            (Names{"pi-strategy", "pi-min", "shrink", "plateau", "curriculum-metric"}));
+  EXPECT_EQ(idle_with({.pi_strategy = PiStrategy::kConstant}),
+            (Names{"pi-min", "shrink", "plateau", "curriculum-metric"}));
+  EXPECT_EQ(idle_with({.pi_strategy = PiStrategy::kLinear}),
+            (Names{"plateau", "curriculum-metric"}));
+  EXPECT_EQ(idle_with({.ablate = Ablation::kDisentangle}),
+            (Names{"closeness", "beta-epochs", "beta-schedule", "time2vec-width", "lambda",
+                   "contrast", "contrast-gradient"}));
+  EXPECT_EQ(idle_with({.ablate = Ablation::kTemporal}), Names{"time2vec-width"});
+  EXPECT_EQ(idle_with({.beta_schedule = Trend::kConstant}), Names{"beta-epochs"});
+  EXPECT_EQ(idle_with({.lambda = 0}), (Names{"contrast", "contrast-gradient"}));
+  EXPECT_EQ(idle_with({.ablate = Ablation::kRandom}),
+            (Names{"corrupt", "delta-min", "delta-max", "delta-schedule"}));
+  EXPECT_EQ(
+      idle_with({.curriculum_metric = CurriculumMetric::kTraining, .ablate = Ablation::kRandom}),
+      (Names{"delta-min", "delta-max", "delta-schedule"}))
+      << "random negatives measure the progress";
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(EquationsTableTest, NamesTheEquationsThatTheSourcesName) {
 }
 
 TEST(EquationsTableTest, FunctionsAndTestsExist) {
-  const std::string tests = sources_in({"tests/curriculum", "tests/miners"});
+  const std::string tests = sources_in({"tests/curriculum", "tests/decoders", "tests/miners"});
   const std::vector<std::string> rows = table_rows();
   ASSERT_GT(rows.size(), 14u);
   for (const std::string& row : rows) {

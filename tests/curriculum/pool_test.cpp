@@ -434,5 +434,149 @@ TEST(NegativePoolTest, ThreadCountChangesNothing) {
   EXPECT_EQ(built(2), built(1));
 }
 
+using PairList = std::vector<std::pair<NodeId, NodeId>>;
+std::vector<PairList> pairs_of_rows(const ExtraPairs& extra, std::int64_t rows) {
+  EXPECT_TRUE(std::is_sorted(extra.rows.begin(), extra.rows.end()));
+  std::vector<PairList> all(static_cast<std::size_t>(rows));
+  for (std::size_t x = 0; x < extra.rows.size(); ++x) {
+    all.at(static_cast<std::size_t>(extra.rows[x])).emplace_back(extra.src[x], extra.dst[x]);
+  }
+  return all;
+}
+
+std::vector<NodeId> sources_of(const EventLog& log) {
+  const std::set<NodeId> nodes(log.src.begin(), log.src.end());
+  return {nodes.begin(), nodes.end()};
+}
+
+constexpr Corruption kCorruptions[] = {Corruption::kDestination, Corruption::kBoth,
+                                       Corruption::kHalf};
+
+/// The random negatives of an event that keep its source, and those with another one.
+std::pair<PairList, PairList> by_source(const PairList& pairs, Corruption corruption,
+                                        std::size_t event) {
+  std::size_t replaced = 0;
+  if (corruption == Corruption::kBoth) replaced = pairs.size();
+  if (corruption == Corruption::kHalf) replaced = (pairs.size() + event % 2) / 2;
+  const auto cut = pairs.end() - static_cast<std::ptrdiff_t>(replaced);
+  return {{pairs.begin(), cut}, {cut, pairs.end()}};
+}
+
+bool one_begins_with_the_other(const PairList& a, const PairList& b) {
+  return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first == a.end() ||
+         std::mismatch(a.begin(), a.end(), b.begin(), b.end()).second == b.end();
+}
+
+// A batch is only a part of the events: where it is cut changes no candidate and, as far as an
+// event has them in both, no random negative. The number of those for an event depends on the
+// batch, so of each source the shorter list is the beginning of the longer one.
+TEST(NegativePoolTest, WhereBatchesAreCutChangesNoDraw) {
+  for (const Network& network : random_networks()) {
+    const NegativePool pools = network.pool();
+    const History pairs(network.log);
+    const HardCache cache = cache_of(network, pools, 8, [](EventId e) { return e % 2 == 0; });
+    for (const Corruption corruption : kCorruptions) {
+      const RandomPairs random(&pairs, network.destinations, sources_of(network.log), corruption);
+      const auto events = static_cast<std::size_t>(network.log.size());
+      const Candidates whole =
+          pools.build(network.all(), &cache, kKey, {&random, 3 * network.log.size()});
+      const auto whole_rows = rows(whole);
+      const auto whole_pairs = pairs_of_rows(whole.extra, network.log.size());
+      for (const std::size_t size : {std::size_t{1}, std::size_t{7}, std::size_t{40}}) {
+        for (std::size_t begin = 0; begin < events; begin += size) {
+          const EventBatch batch = network.all().part(begin, std::min(events, begin + size));
+          const std::int64_t count = 2 * batch.size() + 1;
+          const Candidates part = pools.build(batch, &cache, kKey, {&random, count});
+          const auto part_rows = rows(part);
+          const auto part_pairs = pairs_of_rows(part.extra, batch.size());
+          ASSERT_EQ(part.extra.size(), count);
+          for (std::size_t i = 0; i < part_rows.size(); ++i) {
+            ASSERT_EQ(part_rows[i], whole_rows[begin + i]) << "event " << begin + i;
+            ASSERT_EQ(part.late[i], whole.late[begin + i]);
+            const auto [kept, replaced] = by_source(part_pairs[i], corruption, begin + i);
+            const auto [all_kept, all_replaced] =
+                by_source(whole_pairs[begin + i], corruption, begin + i);
+            ASSERT_TRUE(one_begins_with_the_other(kept, all_kept)) << "event " << begin + i;
+            ASSERT_TRUE(one_begins_with_the_other(replaced, all_replaced)) << "event " << begin + i;
+          }
+        }
+      }
+    }
+  }
+}
+
+// The same events under other numbers have draws of their own, wherever they stand in a batch.
+TEST(NegativePoolTest, DrawsBelongToTheNumberOfTheEvent) {
+  const Network network(random_log(4, {.nodes = 40, .events = 90}));
+  const NegativePool pools = network.pool(8, 0);
+  const auto plain = rows(pools.build(network.all(), nullptr, kKey));
+  std::vector<EventId> numbers(network.ids.rbegin(), network.ids.rend());
+  EventBatch renumbered = network.all();
+  renumbered.events = numbers;
+  EXPECT_NE(rows(pools.build(renumbered, nullptr, kKey)), plain);
+  EventBatch elsewhere = network.all();
+  elsewhere.first = 1000;
+  EXPECT_EQ(rows(pools.build(elsewhere, nullptr, kKey)), plain) << "without a cache";
+}
+
+TEST(NegativePoolTest, SaysWhichPoolsAreLate) {
+  const Network network(random_log(1, {.nodes = 28, .events = 90}));
+  const NegativePool pools = network.pool();
+  const HardCache cache = cache_of(network, pools, 8, [](EventId e) { return e % 3 == 0; });
+  const Candidates early = pools.build(network.all(), nullptr, kKey);
+  EXPECT_EQ(early.late, std::vector<std::uint8_t>(90, 0));
+  const Candidates part = pools.build(network.all().part(31, 60), &cache, kKey);
+  ASSERT_EQ(part.late.size(), 29u);
+  for (std::size_t i = 0; i < part.late.size(); ++i) {
+    EXPECT_EQ(part.late[i], (31 + i) % 3 == 0 ? 1 : 0) << i;
+  }
+}
+
+TEST(NegativePoolTest, RandomNegativesBesideItAreThoseOfRandomPairs) {
+  for (const Network& network : random_networks()) {
+    const History pairs(network.log);
+    for (const Corruption corruption : kCorruptions) {
+      const RandomPairs random(&pairs, network.destinations, sources_of(network.log), corruption);
+      for (const std::int64_t count : {0, 1, 90, 203}) {
+        const Candidates built =
+            network.pool().build(network.all(), nullptr, kKey, {&random, count});
+        const ExtraPairs alone = random.draw(network.all(), count, kKey);
+        ASSERT_EQ(built.extra.rows, alone.rows);
+        ASSERT_EQ(built.extra.src, alone.src);
+        ASSERT_EQ(built.extra.dst, alone.dst);
+        ASSERT_EQ(rows(built), rows(network.pool().build(network.all(), nullptr, kKey)))
+            << "they change no candidate";
+      }
+    }
+  }
+}
+
+// One order serves both: of a pool without history and as many random negatives that keep the
+// source, all nodes are the same.
+TEST(NegativePoolTest, RandomCandidatesAndRandomNegativesAreTheSameNodes) {
+  const Network network = popular_source();
+  const History pairs(network.log);
+  const RandomPairs random(&pairs, network.destinations, {}, Corruption::kDestination);
+  const EventBatch batch = network.all().part(kMeeting, kMeeting + 1);
+  const Candidates pool = network.pool(8, 0).build(batch, nullptr, kKey, {&random, 8});
+  EXPECT_EQ(pool.extra.dst, pool.nodes);
+}
+
+TEST(NegativePoolTest, ThreadCountChangesNoRandomNegative) {
+  const Network network(random_log(3, {.nodes = 60, .events = 1000, .distinct_times = 300}));
+  const History pairs(network.log);
+  const RandomPairs random(&pairs, network.destinations, sources_of(network.log),
+                           Corruption::kHalf);
+  const auto built = [&](int threads) {
+    const ScopedThreads scope(threads);
+    return network.pool().build(network.all(), nullptr, kKey, {&random, 2500}).extra;
+  };
+  const ExtraPairs one = built(1);
+  const ExtraPairs two = built(2);
+  EXPECT_EQ(two.rows, one.rows);
+  EXPECT_EQ(two.src, one.src);
+  EXPECT_EQ(two.dst, one.dst);
+}
+
 }  // namespace
 }  // namespace curnm

@@ -66,7 +66,8 @@ constexpr std::array<Collisions, 3> kAllCollisions = {
 
 /// The four evaluations of a split, and one that starts at the very first event.
 std::vector<Setting> settings_of(const EventLog& log, const std::string& name) {
-  const Split split = split_by_time(log, {.hidden_share = 0.2});
+  const Cuts cuts = cuts_by_quantile(log);
+  const Split split = curnm::split(log, cuts, hidden_from_test(log, cuts.first_test, 0.2));
   const Timestamp trained = log.time[split.first_validation];
   const Timestamp validated = log.time[split.first_test];
   const EventLog new_validation = select(log, split.new_validation);

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
+#include <string>
 
+#include "curnm/base/error.h"
 #include "curnm/data/synthetic.h"
 #include "curnm/evaluation/baselines.h"
 #include "curnm/evaluation/evaluate.h"
@@ -17,6 +20,7 @@ Dataset network() { return generate({.nodes = 80, .events = 2000, .communities =
 TEST(LinkTaskTest, TrainingNeverTouchesHiddenNodesOrTheFuture) {
   const LinkTask task(network());
   std::vector<char> hidden(80, 0);
+  EXPECT_FALSE(task.split().hidden.empty());
   for (NodeId node : task.split().hidden) hidden[static_cast<std::size_t>(node)] = 1;
   for (NodeId node : task.split().hidden) {
     EXPECT_EQ(task.train_graph().all(node).size(), 0);
@@ -27,95 +31,161 @@ TEST(LinkTaskTest, TrainingNeverTouchesHiddenNodesOrTheFuture) {
     EXPECT_FALSE(hidden[static_cast<std::size_t>(node)]);
 }
 
-TEST(LinkTaskTest, WhatHasBeenSeenMayBePredicted) {
-  const LinkTask task(network());
-  const EventLog& log = task.log();
-  EXPECT_TRUE(task.choices(0, log.time.front()).empty());
-  std::size_t hidden_before = 0;
-  for (const EventId cut : {300, 1990}) {
-    const Timestamp t = log.time[cut];
-    std::set<NodeId> seen;
-    for (EventId e = 0; e < log.size() && log.time[e] < t; ++e) seen.insert(log.dst[e]);
-    EXPECT_EQ(task.choices(log.src[0], t), std::vector<NodeId>(seen.begin(), seen.end()));
-    for (NodeId node : task.split().hidden) hidden_before += seen.count(node);
+/// Everything that an evaluation is made of.
+::testing::AssertionResult same(const EvaluationSet& a, const EvaluationSet& b) {
+  if (a.positives.events != b.positives.events) return ::testing::AssertionFailure() << "events";
+  if (!std::ranges::equal(a.positives.log.src.span(), b.positives.log.src.span()) ||
+      !std::ranges::equal(a.positives.log.dst.span(), b.positives.log.dst.span()) ||
+      !std::ranges::equal(a.positives.log.time.span(), b.positives.log.time.span())) {
+    return ::testing::AssertionFailure() << "positives";
   }
-  EXPECT_GT(hidden_before, 0U);
-}
-
-// A network that has grown, in the extent that it had: the same task, and a longer log.
-TEST(LinkTaskTest, WhatComesLaterChangesNoTask) {
-  const Dataset now = network();
-  // Every node has a name; the last ones are met late.
-  Dataset named = now;
-  IdTable table;
-  for (NodeId node = 0; node < now.events.num_nodes; ++node) table.intern(std::to_string(node));
-  named.ids = table.finish();
-  named.labels = std::vector<float>(2000, 1);
-  const Extent then{1700, 80};
-  const Dataset before = named.head(then);
-  EXPECT_EQ(before.events.size(), 1700);
-  EXPECT_EQ(before.labels.size(), 1700);
-  EXPECT_EQ(before.edge_features.rows(), named.edge_features.width == 0 ? 0 : 1700);
-  const LinkTask old_task(before);
-  const LinkTask task(named, {}, then);
-  EXPECT_EQ(task.data_digest(), old_task.data_digest());
-  EXPECT_NE(task.data_digest(), LinkTask(named).data_digest());
-  EXPECT_EQ(task.split().train, old_task.split().train);
-  EXPECT_EQ(task.split().test, old_task.split().test);
-  EXPECT_EQ(task.split().hidden, old_task.split().hidden);
-  EXPECT_EQ(task.train_destinations(), old_task.train_destinations());
-  EXPECT_EQ(task.log().size(), 2000);
-  EXPECT_GT(task.graph().events().size(), old_task.graph().events().size());
-}
-
-// Of a bipartite network: a later destination, one that becomes a source, and one that meets
-// itself.
-TEST(LinkTaskTest, WhatComesLaterChangesNoNegativeAndNoEarlierChoice) {
-  const Dataset old = network();
-  ASSERT_TRUE(is_bipartite(old.events));
-  std::vector<NodeId> src(old.events.src.begin(), old.events.src.end());
-  std::vector<NodeId> dst(old.events.dst.begin(), old.events.dst.end());
-  std::vector<Timestamp> time(old.events.time.begin(), old.events.time.end());
-  const NodeId user = src[0];
-  const NodeId item = dst[0];
-  const Timestamp end = time.back();
-  const auto later = [&](NodeId u, NodeId v, Timestamp t) {
-    src.push_back(u);
-    dst.push_back(v);
-    time.push_back(t);
-  };
-  later(user, 80, end + 1);
-  later(item, user, end + 2);
-  later(item, item, end + 3);
-  Dataset grown = old;
-  grown.events = {src, dst, time, 81};
-  grown.edge_features = {};
-  Dataset plain = old;
-  plain.edge_features = {};
-
-  const LinkTask old_task(plain);
-  const LinkTask task(grown, {}, plain.extent());
-  const auto expect_same = [](const EvaluationSet& a, const EvaluationSet& b) {
-    for (std::size_t p = 0; p < protocols().size(); ++p) {
-      EXPECT_TRUE(std::ranges::equal(a.negatives[p].src, b.negatives[p].src));
-      EXPECT_TRUE(std::ranges::equal(a.negatives[p].dst, b.negatives[p].dst));
+  for (const ProtocolEntry& entry : protocols()) {
+    const auto p = static_cast<std::size_t>(entry.protocol);
+    if (a.negatives[p].src != b.negatives[p].src || a.negatives[p].dst != b.negatives[p].dst) {
+      return ::testing::AssertionFailure() << "negatives of " << entry.name;
     }
-  };
-  expect_same(task.validation(), old_task.validation());
-  expect_same(task.test(), old_task.test());
-  expect_same(*task.new_test(), *old_task.new_test());
-  EXPECT_EQ(task.destinations(), old_task.destinations());
+  }
+  return ::testing::AssertionSuccess();
+}
 
-  const auto offered = [&](NodeId source, Timestamp t, NodeId node) {
-    const std::vector<NodeId> nodes = task.choices(source, t);
-    return std::ranges::find(nodes, node) != nodes.end();
+/// Everything that training and validation are made of.
+::testing::AssertionResult same_before_the_test(const LinkTask& a, const LinkTask& b) {
+  if (a.split().train != b.split().train) return ::testing::AssertionFailure() << "train";
+  if (!std::ranges::equal(a.train().log.src.span(), b.train().log.src.span()) ||
+      !std::ranges::equal(a.train().log.dst.span(), b.train().log.dst.span())) {
+    return ::testing::AssertionFailure() << "events of train";
+  }
+  if (a.train_destinations() != b.train_destinations()) {
+    return ::testing::AssertionFailure() << "destinations";
+  }
+  if (a.split().new_validation != b.split().new_validation) {
+    return ::testing::AssertionFailure() << "new validation";
+  }
+  return same(a.validation(), b.validation());
+}
+
+/// The network with the events from `first` on between others, in part nodes that it did not have.
+Dataset with_other_nodes_from(const Dataset& dataset, EventId first) {
+  std::vector<NodeId> src(dataset.events.src.begin(), dataset.events.src.end());
+  std::vector<NodeId> dst(dataset.events.dst.begin(), dataset.events.dst.end());
+  for (auto e = static_cast<std::size_t>(first); e < src.size(); ++e) {
+    if (e % 2 == 0) dst[e] = static_cast<NodeId>(80 + e % 13);
+    if (e % 3 == 0) src[e] = static_cast<NodeId>(93 + e % 5);
+    if (e % 7 == 0) std::swap(src[e], dst[e]);  // no longer bipartite
+  }
+  Dataset changed = dataset;
+  const std::vector<Timestamp> time(dataset.events.time.begin(), dataset.events.time.end());
+  changed.events = {src, dst, time, 98};
+  changed.communities = {};
+  return changed;
+}
+
+TEST(LookaheadTest, WhoAppearsInTheTestChangesNeitherTrainingNorValidation) {
+  const Dataset before = network();
+  for (const SplitBy by : {SplitBy::kTime, SplitBy::kAt}) {
+    TaskOptions options{.split = by};
+    if (by == SplitBy::kAt) {
+      options.validation_from = before.events.time[1200];
+      options.test_from = before.events.time[1600];
+    }
+    const LinkTask task(before, options);
+    const LinkTask other(with_other_nodes_from(before, task.split().first_test), options);
+    ASSERT_EQ(other.split().first_test, task.split().first_test);
+    EXPECT_FALSE(task.split().hidden.empty());
+    EXPECT_TRUE(same_before_the_test(task, other));
+    EXPECT_FALSE(same(task.test(), other.test())) << "the test is another one";
+    options.lookahead = Lookahead::kPublished;
+    EXPECT_FALSE(same_before_the_test(
+        LinkTask(before, options),
+        LinkTask(with_other_nodes_from(before, task.split().first_test), options)));
+  }
+}
+
+// The cuts are at given times: then a network may go on growing.
+TEST(LookaheadTest, WhatIsAppendedChangesNeitherTrainingNorValidation) {
+  const Dataset now = with_other_nodes_from(network(), 1700);
+  Dataset then = now;
+  then.events = head(now.events, 1700);
+  then.events.num_nodes = 80;
+  TaskOptions options{.split = SplitBy::kAt,
+                      .validation_from = now.events.time[1200],
+                      .test_from = now.events.time[1500]};
+  const LinkTask old_task(then, options);
+  const LinkTask task(now, options);
+  EXPECT_TRUE(same_before_the_test(old_task, task));
+  EXPECT_EQ(task.split().test.size(), old_task.split().test.size() + 300);
+  options.lookahead = Lookahead::kPublished;
+  EXPECT_FALSE(same_before_the_test(LinkTask(then, options), LinkTask(now, options)));
+}
+
+TEST(LookaheadTest, ValidationNegativesAreNodesOfTheTimeBeforeTheTest) {
+  const Dataset data = with_other_nodes_from(network(), 1700);  // the test begins there or before
+  const auto late_nodes = [&](Lookahead lookahead) {
+    const LinkTask task(data, {.lookahead = lookahead});
+    EXPECT_LE(task.split().first_test, 1700);
+    std::set<NodeId> known;
+    for (EventId e = 0; e < task.split().first_test; ++e) {
+      known.insert({task.log().src[e], task.log().dst[e]});
+    }
+    std::int64_t late = 0;
+    for (const Negatives& negatives : task.validation().negatives) {
+      for (NodeId node : negatives.dst) late += known.contains(node) ? 0 : 1;
+      for (NodeId node : negatives.src) late += known.contains(node) ? 0 : 1;
+    }
+    return late;
   };
-  EXPECT_EQ(task.choices(user, end + 1), old_task.choices(user, end + 1));
-  EXPECT_TRUE(offered(user, end + 2, 80));
-  EXPECT_FALSE(offered(item, end + 2, user)) << "still bipartite";
-  EXPECT_TRUE(offered(item, end + 3, user));
-  EXPECT_FALSE(offered(item, end + 3, item)) << "nobody has met himself yet";
-  EXPECT_TRUE(offered(item, end + 4, item));
+  EXPECT_EQ(late_nodes(Lookahead::kNone), 0);
+  EXPECT_GT(late_nodes(Lookahead::kPublished), 0);
+}
+
+TEST(LookaheadTest, HiddenNodesGoByTheirNames) {
+  const Dataset plain = network();
+  // The same network, its nodes numbered the other way round.
+  Dataset renumbered = plain;
+  std::vector<NodeId> src;
+  std::vector<NodeId> dst;
+  for (EventId e = 0; e < plain.events.size(); ++e) {
+    src.push_back(79 - plain.events.src[e]);
+    dst.push_back(79 - plain.events.dst[e]);
+  }
+  renumbered.events.src = src;
+  renumbered.events.dst = dst;
+  IdTable table;
+  for (NodeId node = 79; node >= 0; --node) table.intern(std::to_string(node));
+  renumbered.ids = table.finish();
+  const LinkTask task(plain);
+  const LinkTask other(renumbered);
+  std::vector<NodeId> hidden;
+  for (NodeId node : other.split().hidden) hidden.insert(hidden.begin(), 79 - node);
+  EXPECT_EQ(hidden, task.split().hidden);
+  EXPECT_EQ(other.split().train, task.split().train);
+  EXPECT_TRUE(LinkTask(plain, {.hidden_share = 0}).split().hidden.empty());
+}
+
+TEST(LookaheadTest, PublishedHidesNodesOfTheTest) {
+  const LinkTask task(network(), {.lookahead = Lookahead::kPublished});
+  EXPECT_EQ(task.split().hidden, hidden_from_test(task.log(), task.split().first_test, 0.1));
+  EXPECT_EQ(task.split().hidden.size(), 8u);
+}
+
+TEST(LinkTaskTest, TheirPastsAreThoseOfTrainingAndOfAllEvents) {
+  const LinkTask task(network());
+  EXPECT_EQ(task.train_past().graph, &task.train_graph());
+  EXPECT_EQ(task.train_past().partners, &task.train_partners());
+  EXPECT_EQ(task.past().graph, &task.graph());
+  EXPECT_EQ(task.past().pairs, &task.pairs());
+  EXPECT_EQ(task.past().partners, &task.partners());
+  const EventLog& log = task.log();
+  const EventId last = log.size() - 1;
+  EXPECT_TRUE(task.past().pairs->occurs_at(log.src[last], log.dst[last], log.time[last]));
+  EXPECT_FALSE(task.train_past().pairs->occurs_at(log.src[last], log.dst[last], log.time[last]));
+}
+
+TEST(DestinationsOfTest, AreAllNodesUnlessTheNetworkIsBipartite) {
+  const EventLog log{std::vector<NodeId>{5, 1}, std::vector<NodeId>{3, 3},
+                     std::vector<Timestamp>{1, 2}, 9};
+  EXPECT_EQ(destinations_of(log, /*bipartite=*/true), std::vector<NodeId>{3});
+  EXPECT_EQ(destinations_of(log, /*bipartite=*/false), (std::vector<NodeId>{1, 3, 5}));
 }
 
 TEST(LinkTaskTest, NewNodeEventsTouchAnUntrainedNode) {
@@ -143,11 +213,42 @@ TEST(LinkTaskTest, WithoutNewNodesThereIsNoSuchSet) {
 }
 
 TEST(LinkTaskTest, OptionsDecide) {
-  EXPECT_THROW(LinkTask(network(), {.split = "roll"}), UsageError);
-  EXPECT_THROW(LinkTask(network(), {.boundary = "middle"}), UsageError);
+  const auto wrong_option = [](const TaskOptions& options) -> std::string {
+    try {
+      const LinkTask task(network(), options);
+    } catch (const OptionError& error) {
+      return error.option();
+    }
+    return "";
+  };
+  EXPECT_EQ(wrong_option({.split = SplitBy::kRoll}), "split");
+  EXPECT_EQ(wrong_option({.hidden_share = 0.95}), "hidden-share");
+  EXPECT_EQ(wrong_option({.evaluation_batch = 0}), "evaluation-batch");
+  EXPECT_EQ(wrong_option({.split = SplitBy::kAt}), "test-from") << "no times were given";
+  EXPECT_EQ(wrong_option({.split = SplitBy::kAt, .validation_from = 5, .test_from = 4}),
+            "test-from");
+  EXPECT_EQ(wrong_option({.validation_from = 5, .test_from = 4}), "") << "of no use here";
+  TaskOptions options;
+  EXPECT_THROW(set_given({{"boundary", "middle"}}, options), UsageError);
+  EXPECT_THROW(set_given({{"lookahead", "some"}}, options), UsageError);
   const LinkTask one(network(), {.negative_seed = 1});
   const LinkTask two(network(), {.negative_seed = 2});
   EXPECT_NE(one.test().negatives[0].dst, two.test().negatives[0].dst);
+}
+
+TEST(TaskOptionsTest, WhatTheSplitLeavesWithoutEffect) {
+  const auto idle = [](TaskOptions options) {
+    std::set<std::string_view> names;
+    options.fields([&](const Field& field, const OptionValue&) {
+      if (!field.idle.empty()) names.insert(field.name);
+    });
+    return names;
+  };
+  using Names = std::set<std::string_view>;
+  EXPECT_EQ(idle({}), (Names{"validation-from", "test-from"}));
+  EXPECT_EQ(idle({.split = SplitBy::kAt}), Names{});
+  EXPECT_EQ(idle({.split = SplitBy::kRoll}),
+            (Names{"validation-from", "test-from", "boundary", "hidden-share"}));
 }
 
 /// Scores by what it has been shown: how often the pair has been observed.

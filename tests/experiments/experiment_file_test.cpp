@@ -16,23 +16,32 @@ using testing::error_of;
 const Vocabulary kWords = {.models = {"tgn", "jodie"},
                            .miners = {"random", "curnm"},
                            .flags = {"epochs", "batch", "ablate", "pool", "tau"},
-                           .settle = [](Job& job, const RunFlags& own) {
-                             if (own.contains("tau")) fail("tau is for all");
+                           .resolve = [](Job& job, const RunFlags& own) {
+                             using enum OptionError::Kind;
+                             if (own.contains("tau")) fail<UsageError>("tau is for all");
                              auto flags = job.flags;
                              if (flags.contains("epochs") && flags["epochs"] == "many") {
-                               fail("--epochs: many");
+                               throw OptionError(kValue, "epochs", "too many, --pool or not");
                              }
                              if (flags.contains("batch") && flags["batch"] == "0") {
-                               fail("batches need events, and --batches has no meaning");
+                               throw OptionError(kConflict, "seed", "--batch needs another --seed");
                              }
+                             job.epochs = flags.contains("epochs") ? std::stol(flags["epochs"]) : 7;
+                             job.judged_by = "trans";
                              if (job.miner == "random") job.flags.erase("pool");
                              flags.insert({"batch", "200"});  // a default
                              job.options = nlohmann::json(flags).dump();
                            }};
 
 Experiment parse(const std::string& yaml) { return parse_experiment(yaml, "grid.yml", kWords); }
+/// The message of the UsageError; "" where there is none.
 std::string parse_error(const std::string& yaml) {
-  return error_of([&] { parse(yaml); });
+  try {
+    parse(yaml);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
 }
 
 constexpr const char* kSmall = "networks: [uci]\nmodels: [tgn]\nminers: [random]\nseeds: [0]\n";
@@ -50,6 +59,13 @@ TEST(ExperimentFile, IsTheProductOfItsLists) {
   EXPECT_EQ(experiment.jobs[8].title(), "uci tgn random seed 7") << "a seed of all, then the next";
   EXPECT_EQ(experiment.jobs[15].title(), "WIKI jodie curnm seed 7");
   for (const Job& job : experiment.jobs) EXPECT_EQ(job.flags.at("epochs"), "60");
+}
+
+TEST(ExperimentFile, JobsSayWhatTheirFlagsMean) {
+  const Experiment experiment = parse(std::string(kSmall) + "variants: {a: {}, b: {epochs: 3}}\n");
+  EXPECT_EQ(experiment.jobs.at(0).epochs, 7);
+  EXPECT_EQ(experiment.jobs.at(1).epochs, 3);
+  EXPECT_EQ(experiment.jobs.at(1).judged_by, "trans");
 }
 
 TEST(ExperimentFile, TakesItsNameFromTheFile) {
@@ -138,15 +154,16 @@ TEST(ExperimentFile, SaysWhereItIsWrong) {
             "grid.yml:1:1: 'networks' is missing");
   EXPECT_EQ(parse_error(std::string(kSmall) + "variants: {a: {}, b: {}, a: {pool: 4}}\n"),
             "grid.yml:5:26: there are two variants 'a'");
-  EXPECT_EQ(parse_error(std::string(kSmall) + "options: {epochs: many}\n"),
-            "grid.yml:5:19: --epochs: many");
+  EXPECT_EQ(parse_error(std::string(kSmall) + "options: {pool: 3, epochs: many}\n"),
+            "grid.yml:5:28: too many, --pool or not")
+      << "where the option stands that the error is about, whatever its text says";
   EXPECT_EQ(parse_error("networks: [uci]\nmodels: [tgn]\nminers: [random: {epochs: many}]\n"
                         "seeds: [0]\noptions: {epochs: 1}\n"),
-            "grid.yml:3:27: --epochs: many")
+            "grid.yml:3:27: too many, --pool or not")
       << "where the one that counts stands";
-  EXPECT_EQ(parse_error(std::string(kSmall) + "options: {batch: 0}\n").substr(0, 13),
-            "grid.yml:1:1:")
-      << "--batches is not --batch";
+  EXPECT_EQ(parse_error(std::string(kSmall) + "options: {batch: 0}\n"),
+            "grid.yml:1:1: --batch needs another --seed")
+      << "at the grid: what it is about does not stand in the file";
   // What a variant says for itself is told from what it shares.
   EXPECT_EQ(parse_error(std::string(kSmall) + "options: {tau: 1}\nvariants: {a: {}}\n"), "");
   EXPECT_EQ(parse_error(std::string(kSmall) + "variants: {a: {tau: 1}}\n"),

@@ -223,7 +223,7 @@ TEST_F(RunnerTest, ResultsOnOtherDataAreNotTaken) {
 }
 
 TEST_F(RunnerTest, AFullDiskStopsAllAndFailsNothing) {
-  program("echo 'curnm: cannot write checkpoint: No space left on device' >&2; exit 1");
+  program("echo 'curnm: cannot write checkpoint: No space left on device' >&2; exit 4");
   const RunnerOutcome outcome = run({assignment(0), assignment(1)});
   EXPECT_TRUE(outcome.disk_full);
   EXPECT_TRUE(outcome.stopped);
@@ -234,9 +234,23 @@ TEST_F(RunnerTest, AFullDiskStopsAllAndFailsNothing) {
   EXPECT_EQ(run({assignment(0), assignment(1)}).done, 2);
 }
 
+// The exit code decides: a program may mention a full disk and mean something else.
+TEST_F(RunnerTest, NoMessageStopsTheOthers) {
+  program("echo 'curnm: the network No space left on device is unknown' >&2; exit 1");
+  const RunnerOutcome outcome = run({assignment(0), assignment(1)});
+  EXPECT_FALSE(outcome.disk_full);
+  EXPECT_EQ(outcome.failed, 2);
+}
+
+TEST_F(RunnerTest, AFullDiskNeedsNoWords) {
+  program("exit 4");
+  EXPECT_TRUE(run({assignment(0)}).disk_full);
+  EXPECT_EQ(stored().reason, "exit code 4");
+}
+
 TEST_F(RunnerTest, AFullDiskStopsTheOtherWorkers) {
   program(
-      "[[ $out == *-curnm-1-* ]] && { echo 'curnm: No space left on device' >&2; exit 1; }; "
+      "[[ $out == *-curnm-1-* ]] && { echo 'curnm: No space left on device' >&2; exit 4; }; "
       "begin; trap 'exit 143' TERM; sleep 60 & wait $!");
   const RunnerOutcome outcome =
       run({assignment(0), assignment(1), assignment(2), assignment(3)}, /*workers=*/3);
@@ -270,7 +284,10 @@ TEST_F(RunnerTest, ReasonsAreWholeAndOfTheLastAttempt) {
 TEST_F(RunnerTest, DoesNotBelieveAProgramThatLeavesNothing) {
   program("exit 0");
   EXPECT_EQ(run({assignment(0)}).failed, 1);
-  EXPECT_NE(stored().reason.find("is not a run"), std::string::npos);
+  EXPECT_NE(stored().reason.find("does not exist"), std::string::npos);
+  program("mkdir -p $out");
+  EXPECT_EQ(run({assignment(1)}).failed, 1);
+  EXPECT_NE(stored(1).reason.find("is not a run"), std::string::npos);
 }
 
 TEST_F(RunnerTest, AProgramThatDoesNotExistFailsItsRuns) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 #include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "curnm/base/error.h"
@@ -71,6 +73,19 @@ void expect_consistent(const EventLog& log, const Split& split, const Ids& train
   const std::set<NodeId> trained = nodes_of(log, train);
   EXPECT_EQ(split.new_validation, touching_others(log, validation, trained));
   EXPECT_EQ(split.new_test, touching_others(log, test, trained));
+}
+
+/// At the quantiles of the times, with hidden nodes as published.
+struct ByTime {
+  Boundary boundary = Boundary::kLater;
+  double validation_quantile = 0.70;
+  double test_quantile = 0.85;
+  double hidden_share = 0.10;
+};
+Split split_by_time(const EventLog& log, const ByTime& options = {}) {
+  const Cuts cuts =
+      cuts_by_quantile(log, options.boundary, options.validation_quantile, options.test_quantile);
+  return split(log, cuts, hidden_from_test(log, cuts.first_test, options.hidden_share));
 }
 
 // numpy.quantile([...], q) worked out by hand: position q(n-1), linear in between.
@@ -153,9 +168,8 @@ TEST(SplitByTimeTest, MatchesLoopsOnRandomLogs) {
                                            .events = 120,
                                            .distinct_times = 20 + 20 * (round % 6),
                                            .bipartite = round % 2 == 1});
-    const SplitOptions options{.boundary = round % 4 < 2 ? Boundary::kLater : Boundary::kEarlier,
-                               .hidden_share = 0.05 * (round % 5),
-                               .seed = seed};
+    const ByTime options{.boundary = round % 4 < 2 ? Boundary::kLater : Boundary::kEarlier,
+                         .hidden_share = 0.05 * (round % 5)};
     const double q70 = quantile(log.time, 0.70);
     const double q85 = quantile(log.time, 0.85);
     Ids train;
@@ -211,34 +225,138 @@ TEST(SplitByTimeTest, HidesAtMostTheTestNodes) {
   EXPECT_EQ(split.hidden, (std::vector<NodeId>{3, 20}));
 }
 
-TEST(SplitByTimeTest, HiddenNodesDependOnTheirSeedAlone) {
+TEST(HiddenFromTest, DependsOnTheTestNodesAlone) {
+  constexpr EventId kFirstTest = 510;
   const EventLog log = random_log(6, {.nodes = 60, .events = 600, .distinct_times = 600});
-  const Split first = split_by_time(log, {.seed = 1});
-  EXPECT_EQ(first.hidden.size(), 6u);
-  EXPECT_EQ(split_by_time(log, {.seed = 1}).hidden, first.hidden);
-  EXPECT_NE(split_by_time(log, {.seed = 2}).hidden, first.hidden);
+  const std::vector<NodeId> hidden = hidden_from_test(log, kFirstTest, 0.1);
+  EXPECT_EQ(hidden.size(), 6u);
+  EXPECT_EQ(hidden_from_test(log, kFirstTest, 0.1), hidden);
+  const EventLog other = random_log(16, {.nodes = 60, .events = 600, .distinct_times = 600});
+  std::vector<testing::Event> events = testing::events_of(other);
+  for (EventId e = kFirstTest; e < log.size(); ++e) {
+    events[static_cast<std::size_t>(e)] = {log.src[e], log.dst[e], log.time[e]};
+  }
+  EXPECT_EQ(hidden_from_test(make_log(events, 60), kFirstTest, 0.1), hidden);
+  EXPECT_NE(hidden_from_test(other, kFirstTest, 0.1), hidden) << "who appears in the test decides";
 }
 
-// 2000 draws of 4 out of the test nodes; tolerance in equally_included.
-TEST(SplitByTimeTest, EveryTestNodeIsEquallyLikelyHidden) {
-  constexpr std::int64_t kTrials = 2000;
-  const EventLog log = random_log(7, {.nodes = 40, .events = 200, .distinct_times = 200});
-  const Split split = split_by_time(log);
-  const std::set<NodeId> tested = nodes_of(log, split.test);
-  const std::vector<NodeId> nodes(tested.begin(), tested.end());
-  std::vector<std::int64_t> counts(nodes.size());
-  for (std::int64_t seed = 0; seed < kTrials; ++seed) {
-    for (NodeId node : split_by_time(log, {.seed = static_cast<std::uint64_t>(seed)}).hidden) {
-      const auto at = std::lower_bound(nodes.begin(), nodes.end(), node);
-      ++counts[static_cast<std::size_t>(at - nodes.begin())];
+// 2000 of 20000 test nodes: about 100 in each twentieth of them; tolerance in equally_frequent,
+// which is wider than a draw without replacement needs.
+TEST(HiddenFromTest, EveryTestNodeIsEquallyLikelyHidden) {
+  constexpr NodeId kNodes = 20000;
+  std::vector<testing::Event> events;
+  for (NodeId node = 0; node < kNodes; node += 2) events.push_back({node, node + 1, 1});
+  const std::vector<NodeId> hidden = hidden_from_test(make_log(events, kNodes), 0, 0.1);
+  ASSERT_EQ(hidden.size(), 2000u);
+  std::vector<std::int64_t> counts(20);
+  for (NodeId node : hidden) ++counts[static_cast<std::size_t>(node / 1000)];
+  EXPECT_TRUE(testing::equally_frequent(counts));
+}
+
+/// Numbers as a hash of names gives them.
+std::vector<std::uint64_t> some_ids(std::size_t count, std::uint64_t seed = 0) {
+  Rng rng(seed, Stream::kTest);
+  std::vector<std::uint64_t> ids(count);
+  for (std::uint64_t& id : ids) id = rng.below(std::numeric_limits<std::uint64_t>::max());
+  return ids;
+}
+
+TEST(HiddenByIdTest, TheFateOfANodeDependsOnItsIdAlone) {
+  const std::vector<std::uint64_t> ids = some_ids(2000);
+  const std::vector<NodeId> all = hidden_by_id(ids, 0.1);
+  ASSERT_FALSE(all.empty());
+  const auto is_hidden = [&](std::size_t node) {
+    return std::binary_search(all.begin(), all.end(), static_cast<NodeId>(node));
+  };
+  // Nodes that come later change nothing.
+  for (const std::size_t count : {0, 1, 77, 1999}) {
+    const std::vector<NodeId> fewer = hidden_by_id(std::span(ids).first(count), 0.1);
+    EXPECT_TRUE(std::ranges::equal(
+        fewer, std::span(all).first(static_cast<std::size_t>(
+                   std::ranges::lower_bound(all, static_cast<NodeId>(count)) - all.begin()))));
+  }
+  // Nor does the number that a node has in this network, nor who else there is.
+  std::vector<std::uint64_t> backwards(ids.rbegin(), ids.rend());
+  const std::vector<NodeId> hidden = hidden_by_id(backwards, 0.1);
+  EXPECT_EQ(hidden.size(), all.size());
+  for (NodeId node : hidden)
+    EXPECT_TRUE(is_hidden(ids.size() - 1 - static_cast<std::size_t>(node)));
+  for (std::size_t node = 0; node < 50; ++node) {
+    EXPECT_EQ(hidden_by_id(std::span(ids).subspan(node, 1), 0.1).size(), is_hidden(node) ? 1u : 0u);
+  }
+}
+
+TEST(HiddenByIdTest, ALargerShareHidesTheSameAndMore) {
+  const std::vector<std::uint64_t> ids = some_ids(3000, 1);
+  const std::vector<NodeId> few = hidden_by_id(ids, 0.1);
+  const std::vector<NodeId> more = hidden_by_id(ids, 0.3);
+  EXPECT_TRUE(std::ranges::includes(more, few));
+  EXPECT_TRUE(hidden_by_id(ids, 0).empty());
+  EXPECT_EQ(hidden_by_id(ids, 1).size(), ids.size());
+}
+
+// Binomial: 20000 nodes, each hidden with probability p. Tolerance: 4.75 standard deviations.
+TEST(HiddenByIdTest, EachNodeIsHiddenWithTheProbabilityOfTheShare) {
+  constexpr double kNodes = 20000;
+  std::vector<std::uint64_t> consecutive(20000);
+  for (std::size_t i = 0; i < consecutive.size(); ++i) consecutive[i] = i;
+  for (const auto& ids : {some_ids(20000, 2), consecutive}) {
+    for (const double p : {0.01, 0.1, 0.5, 0.9}) {
+      EXPECT_NEAR(static_cast<double>(hidden_by_id(ids, p).size()), kNodes * p,
+                  4.75 * std::sqrt(kNodes * p * (1 - p)))
+          << p;
     }
   }
-  EXPECT_TRUE(testing::equally_included(counts, kTrials, 4));
+}
+
+TEST(HiddenByIdTest, SharesOutsideOfZeroToOneAreErrors) {
+  const std::vector<std::uint64_t> ids = some_ids(10);
+  for (const double bad : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THROW(hidden_by_id(ids, bad), Error) << bad;
+  }
+}
+
+TEST(CutsAtTest, TiesAtTheTimesFallOnTheChosenSide) {
+  const EventLog log = log_at({0, 1, 2, 3, 3, 3, 5, 6, 6, 9});
+  const Cuts later = cuts_at(log, 3, 6);
+  EXPECT_EQ(later.first_validation, 3);
+  EXPECT_EQ(later.first_test, 7);
+  const Cuts earlier = cuts_at(log, 3, 6, Boundary::kEarlier);
+  EXPECT_EQ(earlier.first_validation, 6);
+  EXPECT_EQ(earlier.first_test, 9);
+  const Cuts between = cuts_at(log, 2.5, 5.5);
+  EXPECT_EQ(between.first_validation, 3);
+  EXPECT_EQ(between.first_test, 7);
+  expect_consistent(log, split(log, later), ids_between(0, 2), ids_between(3, 6),
+                    ids_between(7, 9));
+}
+
+TEST(CutsAtTest, LaterEventsMoveNoCut) {
+  const std::vector<Timestamp> times = {0, 1, 2, 3, 3, 3, 5, 6, 6, 9};
+  for (std::size_t count = 8; count <= times.size(); ++count) {
+    const Cuts cuts =
+        cuts_at(log_at({times.begin(), times.begin() + static_cast<std::ptrdiff_t>(count)}), 3, 6);
+    EXPECT_EQ(cuts.first_validation, 3);
+    EXPECT_EQ(cuts.first_test, 7);
+  }
+}
+
+TEST(CutsAtTest, ThrowsUnlessTheTimesAscendAndLeaveThreeParts) {
+  const EventLog log = log_at({0, 1, 2, 3, 4, 5});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [validation, test] :
+       std::vector<std::pair<double, double>>{{3, 3}, {4, 2}, {nan, 3}, {2, nan}, {nan, nan}}) {
+    EXPECT_THROW(cuts_at(log, validation, test), Error) << validation << ' ' << test;
+  }
+  for (const auto& [validation, test] : std::vector<std::pair<double, double>>{
+           {0, 3}, {-5, 3}, {3.2, 3.8}, {2, 5.5}, {7, 9}, {-9, -8}}) {
+    EXPECT_THROW(split(log, cuts_at(log, validation, test)), Error) << validation << ' ' << test;
+  }
 }
 
 TEST(SplitByTimeTest, ThrowsWhenAPartWouldBeEmpty) {
   for (Boundary boundary : {Boundary::kLater, Boundary::kEarlier}) {
-    const SplitOptions options{.boundary = boundary, .hidden_share = 0};
+    const ByTime options{.boundary = boundary, .hidden_share = 0};
     EXPECT_THROW(split_by_time(log_at({}), options), Error);
     EXPECT_THROW(split_by_time(log_at({1}), options), Error);
     EXPECT_THROW(split_by_time(log_at({1, 2}), options), Error);
@@ -252,17 +370,20 @@ TEST(SplitByTimeTest, ThrowsWhenAPartWouldBeEmpty) {
 TEST(SplitByTimeTest, ThrowsForImpossibleOptions) {
   const EventLog log = random_log(8, {.nodes = 10, .events = 500, .distinct_times = 500});
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const SplitOptions& bad :
-       std::vector<SplitOptions>{{.validation_quantile = 0.8, .test_quantile = 0.5},
-                                 {.validation_quantile = -0.1},
-                                 {.test_quantile = 1.1},
-                                 {.test_quantile = nan},
-                                 {.hidden_share = -0.1},
-                                 {.hidden_share = 1.1},
-                                 {.hidden_share = nan}}) {
+  for (const ByTime& bad : std::vector<ByTime>{{.validation_quantile = 0.8, .test_quantile = 0.5},
+                                               {.validation_quantile = -0.1},
+                                               {.test_quantile = 1.1},
+                                               {.test_quantile = nan},
+                                               {.hidden_share = -0.1},
+                                               {.hidden_share = 1.1},
+                                               {.hidden_share = nan}}) {
     EXPECT_THROW(split_by_time(log, bad), Error)
         << bad.validation_quantile << ' ' << bad.test_quantile << ' ' << bad.hidden_share;
   }
+}
+
+Split split_by_roll(const EventLog& log, const Column<std::uint8_t>& roll) {
+  return split(log, cuts_by_roll(log, roll));
 }
 
 TEST(SplitByRollTest, FollowsTheDataSet) {

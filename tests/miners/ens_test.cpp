@@ -21,12 +21,10 @@ using testing::random_log;
 
 constexpr std::int64_t kEpochs = 8;
 
-MinerOptions ens(const char* pacing = "linear", double start = 0.25, std::int64_t negatives = 4) {
-  MinerOptions options;
-  options.plain.negatives = negatives;
-  options.ens.ens_pacing = pacing;
-  options.ens.ens_start = start;
-  return options;
+GivenOptions ens(const char* pacing = "linear", double start = 0.25, std::int64_t negatives = 4) {
+  return {{"negatives", std::to_string(negatives)},
+          {"ens-pacing", pacing},
+          {"ens-start", fmt::format("{}", start)}};
 }
 
 double difficulty(const MiningNetwork& network, const char* pacing, double start,
@@ -49,32 +47,49 @@ TEST(EnsMinerTest, PacingLiteralValues) {
 }
 
 /// A busy network: every source of the last events has a past.
-MiningNetwork busy() {
+MiningNetwork busy_network() {
   return MiningNetwork(random_log(2, {.nodes = 20, .events = 400, .distinct_times = 200}));
 }
 
+// Each candidate is historical with the probability g, independently of the others.
 TEST(EnsMinerTest, TheShareOfHistoricalOnesIsTheDifficulty) {
-  const MiningNetwork network = busy();
+  const MiningNetwork network = busy_network();
   const EventLog links = mirrored(network.log);
   const auto miner = network.miner("ens", ens(), kEpochs);
   const EventBatch batch = network.batch(300, 332);
   for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch) {
     miner->begin_epoch(epoch);
-    const Candidates found = miner->propose(batch, Rng(1, Stream::kTest));
-    const auto historical =
-        std::count(found.kinds.begin(), found.kinds.end(), CandidateKind::kHistorical);
-    EXPECT_EQ(static_cast<double>(historical) / 128,
-              std::min(0.25 + static_cast<double>(epoch) / 8, 1.0));
-    for (std::size_t slot = 0; slot < found.nodes.size(); ++slot) {
-      if (found.kinds[slot] != CandidateKind::kHistorical) continue;
-      const auto history = naive_history(links, batch.src[slot / 4], batch.time[slot / 4]);
-      EXPECT_TRUE(history.contains(found.nodes[slot])) << "not a former partner of its source";
+    const double share = std::min(0.25 + static_cast<double>(epoch) / 8, 1.0);
+    std::vector<std::int64_t> counts(2);   // of random and of historical ones
+    std::vector<std::int64_t> slots(128);  // how often each is a historical one
+    constexpr std::int64_t kDraws = 200;
+    for (std::uint64_t key = 0; key < kDraws; ++key) {
+      const Candidates found = miner->propose(batch, Rng(key, Stream::kTest));
+      for (std::size_t slot = 0; slot < found.nodes.size(); ++slot) {
+        const bool historical = found.kinds[slot] == CandidateKind::kHistorical;
+        ++counts[historical ? 1 : 0];
+        if (!historical) continue;
+        ++slots[slot];
+        if (key > 0) continue;
+        const auto history = naive_history(links, batch.src[slot / 4], batch.time[slot / 4]);
+        ASSERT_TRUE(history.contains(found.nodes[slot])) << "not a former partner of its source";
+      }
+    }
+    if (share == 1) {
+      EXPECT_EQ(counts[0], 0);
+      continue;
+    }
+    EXPECT_TRUE(as_frequent_as(counts, {1 - share, share})) << "epoch " << epoch;
+    // Five standard deviations around the mean of each slot.
+    const double spread = 5 * std::sqrt(kDraws * share * (1 - share));
+    for (const std::int64_t count : slots) {
+      EXPECT_NEAR(static_cast<double>(count), kDraws * share, spread) << "epoch " << epoch;
     }
   }
 }
 
 TEST(EnsMinerTest, WithoutAPastAllAreRandom) {
-  const MiningNetwork network = busy();
+  const MiningNetwork network = busy_network();
   const auto miner = network.miner("ens", ens("linear", 1), kEpochs);
   miner->begin_epoch(0);
   const Candidates found = miner->propose(network.batch(0, 2), Rng(1, Stream::kTest));
@@ -96,7 +111,7 @@ MiningNetwork aged() {
 }
 
 /// How often each node is a historical candidate for the given event.
-std::vector<std::int64_t> frequencies(const MiningNetwork& network, const MinerOptions& options,
+std::vector<std::int64_t> frequencies(const MiningNetwork& network, const GivenOptions& options,
                                       std::int64_t begin, std::int64_t end) {
   const auto miner = network.miner("ens", options, kEpochs);
   miner->begin_epoch(0);
@@ -145,8 +160,8 @@ TEST(EnsMinerTest, EarlyTheOldestAreFavouredLateTheMostRecent) {
 }
 
 TEST(EnsMinerTest, AgesCanBeOfTheFirstEvent) {
-  MinerOptions options = ens("linear", 0.2, 1000);
-  options.ens.ens_time = "first";
+  GivenOptions options = ens("linear", 0.2, 1000);
+  options["ens-time"] = "first";
   const auto counts = frequencies(aged(), options, 6, 7);
   EXPECT_TRUE(as_frequent_as({counts.begin() + 1, counts.begin() + 6},
                              probabilities(0.2, {110, 85, 60, 35, 10}, 10, 110)));
@@ -166,8 +181,8 @@ MiningNetwork strangers() {
 // Of anyone's former pairs, by their last event and from the beginning of the batch; the pair that
 // occurs within the batch is left out.
 TEST(EnsMinerTest, HistoricalOnesCanBeOfAnyone) {
-  MinerOptions options = ens("linear", 0.25, 1000);
-  options.ens.ens_pairing = "batch";
+  GivenOptions options = ens("linear", 0.25, 1000);
+  options["ens-pairing"] = "batch";
   const auto counts = frequencies(strangers(), options, 9, 11);
   EXPECT_EQ(counts[13], 0) << "occurs within the batch";
   EXPECT_EQ(counts[18], 0) << "has no event before the batch";
@@ -177,7 +192,7 @@ TEST(EnsMinerTest, HistoricalOnesCanBeOfAnyone) {
       {counts[10], counts[11], counts[12], counts[14], counts[15], counts[16], counts[17]},
       expected));
 
-  options.ens.ens_time = "first";
+  options["ens-time"] = "first";
   const auto first = frequencies(strangers(), options, 9, 11);
   // Ages from 0 (the newest pair) to 70.
   expected = probabilities(0.25, {70, 60, 50, 30, 20, 10, 0}, 0, 70);
@@ -189,8 +204,8 @@ TEST(EnsMinerTest, BothPairingsAvoidEventsOfTheSourceAtTheTime) {
   const MiningNetwork network(
       random_log(5, {.nodes = 12, .events = 200, .distinct_times = 20, .bipartite = true}));
   for (const char* pairing : {"source", "batch"}) {
-    MinerOptions options = ens("linear", 0.9);
-    options.ens.ens_pairing = pairing;
+    GivenOptions options = ens("linear", 0.9);
+    options["ens-pairing"] = pairing;
     const auto miner = network.miner("ens", options, kEpochs);
     miner->begin_epoch(0);
     for (std::int64_t begin = 0; begin < 200; begin += 25) {

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "curnm/curriculum/pool.h"
-#include "curnm/miners/random_pairs.h"
+#include "curnm/graph/distinct_nodes.h"
+#include "curnm/sampling/random_pairs.h"
+#include "support/decoders.h"
 #include "support/mining.h"
 #include "support/random_log.h"
 
@@ -13,17 +16,22 @@ namespace {
 using testing::MiningNetwork;
 using testing::random_log;
 
+RandomPairs pairs_of(const MiningNetwork& network, Corruption corrupt) {
+  return {&network.pairs, network.destinations,
+          distinct_nodes({network.log.src.begin(), network.log.src.end()}), corrupt};
+}
+
 class RandomPairsTest : public ::testing::Test {
  protected:
   // Dense: a pair that is drawn carelessly is an event every few times.
   const MiningNetwork network_{random_log(3, {.nodes = 12, .events = 600, .distinct_times = 10})};
 
-  ExtraPairs draw(const char* corrupt, const EventBatch& batch, std::int64_t count) const {
-    return RandomPairs(network_.context(), corrupt).draw(batch, count, Rng(1, Stream::kTest));
+  ExtraPairs draw(Corruption corrupt, const EventBatch& batch, std::int64_t count) const {
+    return pairs_of(network_, corrupt).draw(batch, count, Rng(1, Stream::kTest));
   }
 
   /// For each pair: does it keep the source of its positive?
-  std::vector<bool> keeps_source(const char* corrupt, std::int64_t count) const {
+  std::vector<bool> keeps_source(Corruption corrupt, std::int64_t count) const {
     const EventBatch batch = network_.batch(0, 100);
     const ExtraPairs pairs = draw(corrupt, batch, count);
     EXPECT_EQ(pairs.size(), count);
@@ -39,26 +47,27 @@ class RandomPairsTest : public ::testing::Test {
 TEST_F(RandomPairsTest, CorruptSaysWhichEndsAreReplaced) {
   for (const std::int64_t count : {400, 100, 60}) {
     const auto all = static_cast<double>(count);
-    const auto kept = [&](const char* corrupt) {
+    const auto kept = [&](Corruption corrupt) {
       const std::vector<bool> keeps = keeps_source(corrupt, count);
       return static_cast<double>(std::count(keeps.begin(), keeps.end(), true));
     };
-    EXPECT_EQ(kept("destination"), all);
-    EXPECT_NEAR(kept("half"), all / 2 + all / 24, 0.06 * all) << count;
-    EXPECT_NEAR(kept("both"), all / 12, 0.09 * all) << count;
+    EXPECT_EQ(kept(Corruption::kDestination), all);
+    EXPECT_NEAR(kept(Corruption::kHalf), all / 2 + all / 24, 0.06 * all) << count;
+    EXPECT_NEAR(kept(Corruption::kBoth), all / 12, 0.09 * all) << count;
   }
 }
 
 TEST_F(RandomPairsTest, PairsAreNoEventsAtTheirTime) {
   const EventBatch batch = network_.batch(200, 300);
-  for (const char* corrupt : {"destination", "half", "both"}) {
+  for (const Corruption corrupt :
+       {Corruption::kDestination, Corruption::kHalf, Corruption::kBoth}) {
     const ExtraPairs pairs = draw(corrupt, batch, 800);
     std::vector<std::int64_t> counts(100);
     for (std::size_t x = 0; x < pairs.rows.size(); ++x) {
       const auto row = static_cast<std::size_t>(pairs.rows[x]);
       ++counts[row];
       EXPECT_FALSE(network_.pairs.occurs_at(pairs.src[x], pairs.dst[x], batch.time[row]))
-          << corrupt;
+          << name_of(corrupt);
     }
     EXPECT_EQ(counts, std::vector<std::int64_t>(100, 8)) << "spread evenly over the positives";
   }
@@ -66,7 +75,7 @@ TEST_F(RandomPairsTest, PairsAreNoEventsAtTheirTime) {
 
 TEST_F(RandomPairsTest, APositiveHasOneOtherSourceAtMost) {
   const EventBatch batch = network_.batch(200, 300);
-  for (const char* corrupt : {"half", "both"}) {
+  for (const Corruption corrupt : {Corruption::kHalf, Corruption::kBoth}) {
     const ExtraPairs pairs = draw(corrupt, batch, 800);
     std::vector<std::set<NodeId>> others(100);
     std::set<NodeId> all;
@@ -75,7 +84,7 @@ TEST_F(RandomPairsTest, APositiveHasOneOtherSourceAtMost) {
       if (pairs.src[x] != batch.src[row]) others[row].insert(pairs.src[x]);
       all.insert(pairs.src[x]);
     }
-    for (const std::set<NodeId>& sources : others) EXPECT_LE(sources.size(), 1) << corrupt;
+    for (const std::set<NodeId>& sources : others) EXPECT_LE(sources.size(), 1) << name_of(corrupt);
     EXPECT_GT(all.size(), 8) << "over the batch they vary";
   }
 }
@@ -84,12 +93,11 @@ TEST_F(RandomPairsTest, APositiveHasOneOtherSourceAtMost) {
 TEST(RandomPairsAndPool, DrawMostlyTheSameNodesWithOneKey) {
   const MiningNetwork network(random_log(4, {.nodes = 300, .events = 900}));
   const EventBatch batch = network.batch(700, 800);
-  const MinerContext context = network.context();
   const Rng key(1, Stream::kTest);
   const Candidates pool =
-      NegativePool(context.partners, context.graph, context.destinations, 8, 0.6)
+      NegativePool(&network.partners, &network.graph, network.destinations, 8, 0.6)
           .build(batch, nullptr, key);
-  const ExtraPairs pairs = RandomPairs(context, "half").draw(batch, 400, key);
+  const ExtraPairs pairs = pairs_of(network, Corruption::kHalf).draw(batch, 400, key);
   int shared = 0;
   for (std::size_t x = 0; x < 400; ++x) {
     const auto candidates =
@@ -106,7 +114,7 @@ TEST_F(RandomPairsTest, DestinationsOfTheOtherSourceAreUniform) {
   double expected = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const ExtraPairs pairs =
-        RandomPairs(network_.context(), "half").draw(batch, 2400, Rng(seed, Stream::kTest));
+        pairs_of(network_, Corruption::kHalf).draw(batch, 2400, Rng(seed, Stream::kTest));
     for (std::size_t x = 0; x < pairs.rows.size(); ++x) {
       const auto row = static_cast<std::size_t>(pairs.rows[x]);
       const auto occurs = [&](NodeId u, NodeId v) {
@@ -130,39 +138,54 @@ TEST_F(RandomPairsTest, DestinationsOfTheOtherSourceAreUniform) {
 }
 
 TEST_F(RandomPairsTest, LeftOpenTheMinerOrThePresetDecides) {
-  for (const CurnmPreset& preset : curnm_presets()) {
-    const MinerOptions options = resolved("curnm", preset.options, /*epochs=*/10);
-    EXPECT_EQ(options.corruption.corrupt, preset.name == "paper" ? "half" : "destination");
-    EXPECT_EQ(options.curnm.plateau, preset.name == "published" ? "raise" : "hold");
+  for (const Preset& preset : miners().at("curnm").presets) {
+    const Options options = testing::options_of(miners(), "curnm", preset.options);
+    const CurnmOptions& curnm = options.as<CurnmOptions>();
+    const bool as_printed = preset.name == "as-printed";
+    EXPECT_EQ(curnm.corrupt,
+              preset.name == "default" ? Corruption::kHalf : Corruption::kDestination);
+    EXPECT_EQ(curnm.plateau, as_printed ? Plateau::kRaise : Plateau::kHold);
+    EXPECT_EQ(curnm.closeness, as_printed ? FactorScores::kProbabilities : FactorScores::kLogits);
   }
-  EXPECT_EQ(resolved("curnm", {}, /*epochs=*/10).corruption.corrupt, "half");
-  EXPECT_EQ(resolved("random", {}, /*epochs=*/10).corruption.corrupt, "destination");
-  EXPECT_EQ(resolved("curnm", {.corruption = {"both"}}, /*epochs=*/10).corruption.corrupt, "both");
+  EXPECT_EQ(CurnmOptions{}.corrupt, Corruption::kHalf);
+  EXPECT_EQ(network_.miner("random")->propose(network_.batch(0, 10), Rng(1, Stream::kTest)).width,
+            1)
+      << "candidates keep the source";
 }
 
-// The mean over positives, and over negatives with their own sources.
+// The mean over positives, and over negatives with their own sources; h_u^T W h_v + b by loops.
 TEST_F(RandomPairsTest, TheRandomMinerLearnsFromPairsOfOtherSources) {
-  MinerOptions options;
-  options.corruption.corrupt = "both";
-  options.plain.negatives = 2;
-  const auto miner = network_.miner("random", options);
+  const auto miner = network_.miner("random", {{"corrupt", "both"}, {"negatives", "2"}});
   const EventBatch batch = network_.batch(0, 30);
   const Candidates found = miner->propose(batch, Rng(1, Stream::kTest));
   ASSERT_EQ(found.extra.size(), 60);
-  const BatchRoots roots(batch, found);
-  const Embedded z(torch::arange(roots.roots().size() * testing::kMiningWidth, torch::kFloat32)
+  const Links links(batch, found);
+  const Tensor z = at::arange(links.roots().size() * testing::kMiningWidth, at::kFloat)
                        .sin()
-                       .view({-1, testing::kMiningWidth}),
-                   roots);
-  EdgeDecoder decoder(testing::kMiningWidth);
-  const Mined mined = miner->mine(batch, found, z, decoder);
-  const LinkFunction link = decoder.function();
+                       .view({-1, testing::kMiningWidth});
+  const auto decoder =
+      make_decoder(testing::bilinear(), decoders().at(testing::bilinear()).defaults,
+                   {.width = testing::kMiningWidth});
+  const Mined mined = miner->mine(batch, found, {links, z}, *decoder);
+  const Roots roots = links.roots();
+  const auto row = [&](NodeId node, Timestamp t) {
+    std::size_t r = 0;
+    while (roots.nodes[r] != node || roots.times[r] != t) ++r;
+    return z[static_cast<std::int64_t>(r)];
+  };
+  const Tensor weight = decoder->named_parameters()["weight"];
   double loss = 0;
-  for (std::int64_t x = 0; x < 60; ++x) {
-    const torch::Tensor source = z.rows(z.sources).index_select(0, z.extra_source[x].view(1));
-    const torch::Tensor destination = z.z[z.extra_dst[x].item<std::int64_t>()].unsqueeze(0);
-    const torch::Tensor logit = link.logit(link.source(source), link.destination(destination));
-    loss += std::log1p(std::exp(logit.item<double>())) / 60;
+  for (std::size_t x = 0; x < 60; ++x) {
+    const Timestamp t = batch.time[static_cast<std::size_t>(found.extra.rows[x])];
+    const Tensor h_u = row(found.extra.src[x], t);
+    const Tensor h_v = row(found.extra.dst[x], t);
+    double logit = decoder->named_parameters()["bias"].item<double>();
+    for (std::int64_t d = 0; d < testing::kMiningWidth; ++d) {
+      for (std::int64_t k = 0; k < testing::kMiningWidth; ++k) {
+        logit += h_u[d].item<double>() * weight[d][k].item<double>() * h_v[k].item<double>();
+      }
+    }
+    loss += std::log1p(std::exp(logit)) / 60;
   }
   EXPECT_NEAR(mined.losses.at("negative"), loss, 1e-5);
 }

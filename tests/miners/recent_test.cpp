@@ -12,11 +12,9 @@ using testing::mirrored;
 using testing::naive_occurs;
 using testing::random_log;
 
-std::vector<NodeId> proposed(const MiningNetwork& network, std::int64_t width, EventId e,
-                             std::uint64_t key = 1) {
-  MinerOptions options;
-  options.plain.negatives = width;
-  return network.miner("recent", options)
+std::vector<NodeId> recent_of(const MiningNetwork& network, std::int64_t width, EventId e,
+                              std::uint64_t key = 1) {
+  return network.miner("recent", {{"negatives", std::to_string(width)}})
       ->propose(network.batch(e, e + 1), Rng(key, Stream::kTest))
       .nodes;
 }
@@ -37,9 +35,9 @@ std::vector<NodeId> naive_recent(const EventLog& links, NodeId u, Timestamp t, s
 TEST(RecentMinerTest, HandComputedExample) {
   const MiningNetwork network(
       make_log({{0, 1, 1}, {2, 0, 2}, {0, 3, 3}, {0, 3, 4}, {0, 1, 5}, {4, 0, 5}, {0, 3, 6}}, 5));
-  EXPECT_EQ(proposed(network, 3, 6), (std::vector<NodeId>{4, 1, 2}))
+  EXPECT_EQ(recent_of(network, 3, 6), (std::vector<NodeId>{4, 1, 2}))
       << "3 is a partner at 6; of the two at 5 the later event comes first";
-  EXPECT_EQ(proposed(network, 2, 4), (std::vector<NodeId>{3, 2})) << "1 and 4 are partners at 5";
+  EXPECT_EQ(recent_of(network, 2, 4), (std::vector<NodeId>{3, 2})) << "1 and 4 are partners at 5";
 }
 
 TEST(RecentMinerTest, MatchesLoops) {
@@ -51,7 +49,7 @@ TEST(RecentMinerTest, MatchesLoops) {
       for (EventId e = 0; e < network.log.size(); ++e) {
         const NodeId u = network.log.src[e];
         const Timestamp t = network.log.time[e];
-        const std::vector<NodeId> found = proposed(network, static_cast<std::int64_t>(width), e);
+        const std::vector<NodeId> found = recent_of(network, static_cast<std::int64_t>(width), e);
         ASSERT_EQ(found.size(), width);
         const std::vector<NodeId> expected = naive_recent(links, u, t, width);
         ASSERT_TRUE(std::equal(expected.begin(), expected.end(), found.begin())) << "event " << e;
@@ -69,7 +67,7 @@ TEST(RecentMinerTest, MatchesLoops) {
 TEST(RecentMinerTest, WhatIsMissingIsRandom) {
   const MiningNetwork network(random_log(3, {.nodes = 40, .events = 200, .distinct_times = 200}));
   std::set<std::vector<NodeId>> draws;
-  for (std::uint64_t key = 0; key < 20; ++key) draws.insert(proposed(network, 4, 0, key));
+  for (std::uint64_t key = 0; key < 20; ++key) draws.insert(recent_of(network, 4, 0, key));
   EXPECT_GT(draws.size(), 15u);
 }
 

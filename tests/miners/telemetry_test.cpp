@@ -14,21 +14,17 @@ using testing::distinct_log;
 using testing::Event;
 using testing::half_selected;
 using testing::kPool;
-using testing::Learner;
 using testing::make_log;
 using testing::MiningNetwork;
+using testing::MiningRun;
 using testing::naive_occurs;
 using testing::random_log;
 using testing::ScopedThreads;
 
 TEST(CurnmTelemetryTest, TellsTheDifficulty) {
   const MiningNetwork network(distinct_log());
-  MinerOptions options;
-  options.curnm.delta_max = 0.875;
-  options.curnm.alpha_max = 0.5;
-  options.curnm.alpha_epochs = 4;
-  options.curnm.beta_epochs = 2;
-  const auto miner = network.miner("curnm", options);
+  const auto miner =
+      network.curnm({.alpha_max = 0.5, .alpha_epochs = 4, .beta_epochs = 2, .delta_max = 0.875});
   miner->begin_epoch(0);
   EXPECT_EQ(miner->telemetry(), (std::map<std::string, double>{{"alpha", 0.125},
                                                                {"beta", 0.5},
@@ -41,11 +37,11 @@ TEST(CurnmTelemetryTest, TellsTheDifficulty) {
 TEST(CurnmTelemetryTest, MeasuresDescribeTheBatch) {
   const ScopedThreads single(1);  // such small steps are slower with more
   const MiningNetwork network(distinct_log());
-  Learner learner(network, "jodie", "curnm", half_selected());
-  learner.run_epoch(0);
-  learner.begin_epoch(1);
-  const Candidates candidates = learner.propose(1, 2);
-  const Mined mined = learner.look(1, 2, candidates);
+  MiningRun run(network, "jodie", "curnm", half_selected());
+  run.run_epoch(0);
+  run.begin_epoch(1);
+  const Candidates candidates = run.propose(1, 2);
+  const Mined mined = run.look(1, 2, candidates);
   EXPECT_EQ(mined.measures.at("pool_hard"), 0.5);
   for (const char* of : {"pool_", "selected_"}) {
     const std::string name = of;
@@ -58,14 +54,16 @@ TEST(CurnmTelemetryTest, MeasuresDescribeTheBatch) {
     EXPECT_GE(mined.measures.at(share), 0) << share;
     EXPECT_LE(mined.measures.at(share), 1) << share;
   }
-  EXPECT_EQ(mined.losses.size(), 5u);
+  ASSERT_TRUE(mined.training_auc.has_value());
+  EXPECT_EQ(*mined.training_auc, mined.measures.at("training_auc"));
+  EXPECT_EQ(mined.losses.size(), 4u);
 }
 
 TEST(CurnmTelemetryTest, TrainingAucOfABatch) {
-  EXPECT_EQ(training_auc(torch::tensor({2.0F, 1.0F}), torch::tensor({0.0F, -1.0F})), 1);
+  EXPECT_EQ(training_auc(at::tensor({2.0F, 1.0F}), at::tensor({0.0F, -1.0F})), 1);
   // Ranked: positive, random, positive: one of two pairs is in order.
-  EXPECT_NEAR(training_auc(torch::tensor({2.0F, 0.0F}), torch::tensor({1.0F})), 0.5, 1e-6);
-  EXPECT_TRUE(std::isnan(training_auc(torch::tensor({NAN}), torch::tensor({1.0F}))));
+  EXPECT_NEAR(training_auc(at::tensor({2.0F, 0.0F}), at::tensor({1.0F})), 0.5, 1e-6);
+  EXPECT_TRUE(std::isnan(training_auc(at::tensor({NAN}), at::tensor({1.0F}))));
 }
 
 TEST(CurnmTelemetryTest, SharesAndScoresByKind) {
@@ -75,7 +73,7 @@ TEST(CurnmTelemetryTest, SharesAndScoresByKind) {
                                         CandidateKind::kRandom, CandidateKind::kRandom}};
   std::map<std::string, double> measures;
   const float ln3 = std::log(3.0F);
-  describe_pool(candidates, std::vector<std::int64_t>{1, 3}, torch::tensor({0.0F, ln3, -ln3, ln3}),
+  describe_pool(candidates, std::vector<std::int64_t>{1, 3}, at::tensor({0.0F, ln3, -ln3, ln3}),
                 measures);
   EXPECT_EQ(measures.at("pool_random"), 0.75);
   EXPECT_EQ(measures.at("pool_historical"), 0.25);
@@ -90,7 +88,7 @@ TEST(CurnmTelemetryTest, SharesAndScoresByKind) {
 
 TEST(CurnmTelemetryTest, FalseNegativesMatchLoops) {
   const MiningNetwork network(random_log(8, {.nodes = 12, .events = 160, .distinct_times = 60}));
-  const auto miner = network.miner("curnm");
+  const auto miner = network.curnm();
   miner->begin_epoch(0);
   double found_some = 0;
   for (std::int64_t begin = 0; begin < 160; begin += 40) {
@@ -113,9 +111,9 @@ TEST(CurnmTelemetryTest, FalseNegativesMatchLoops) {
 }
 
 std::string all_notes(const MiningNetwork& network, std::int64_t epochs = 60,
-                      const MinerOptions& options = {}) {
+                      const CurnmOptions& options = {}) {
   std::string text;
-  for (const std::string& note : network.miner("curnm", options, epochs)->notes()) {
+  for (const std::string& note : network.curnm(options, epochs)->notes()) {
     text += note + "\n";
   }
   return text;
@@ -137,10 +135,10 @@ TEST(CurnmNotesTest, SayWhereThereIsNoTimeForHardNegatives) {
   EXPECT_NE(all_notes(network, 11).find("pi will not fall below 0.55 in 11 epoch(s)"),
             std::string::npos);
   EXPECT_EQ(all_notes(network, 12), "");
-  EXPECT_EQ(all_notes(network, 6, {.curnm = {.tau = 0.8}}), "");
-  EXPECT_NE(all_notes(network, 5, {.curnm = {.tau = 0.8}}), "");
-  EXPECT_EQ(all_notes(network, 2, {.curnm = {.ablate = "cache"}}), "") << "none are wanted";
-  EXPECT_EQ(all_notes(network, 2, {.curnm = {.ablate = "pi"}}), "") << "pi is 0.5 from the start";
+  EXPECT_EQ(all_notes(network, 6, {.tau = 0.8}), "");
+  EXPECT_NE(all_notes(network, 5, {.tau = 0.8}), "");
+  EXPECT_EQ(all_notes(network, 2, {.ablate = Ablation::kCache}), "") << "none are wanted";
+  EXPECT_EQ(all_notes(network, 2, {.ablate = Ablation::kPi}), "") << "pi is 0.5 from the start";
 }
 
 }  // namespace

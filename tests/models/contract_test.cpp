@@ -1,7 +1,11 @@
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
+
+#include <numeric>
 
 #include "curnm/models/model.h"
 #include "curnm/nn/tensors.h"
+#include "support/options.h"
 #include "support/random_log.h"
 #include "support/scoped_threads.h"
 
@@ -10,6 +14,7 @@
 namespace curnm {
 namespace {
 
+using testing::options_of;
 using testing::random_log;
 
 constexpr std::int64_t kBatch = 7;
@@ -38,33 +43,41 @@ class ModelContract : public ::testing::TestWithParam<Case> {
     ModelContext context{.num_nodes = log.num_nodes,
                          .first_time = log.time.front(),
                          .last_time = log.time.back(),
-                         .snapshot_length = 5,
                          .seed = seed};
     if (GetParam().features) {
-      context.edge_features = torch::empty({1000, 3});
-      context.node_features = torch::empty({log.num_nodes, 2});
+      context.edge_features = at::empty({1000, 3});
+      context.node_features = at::empty({log.num_nodes, 2});
       keyed_uniform_(context.edge_features, 1, Rng(1, Stream::kTest));
       keyed_uniform_(context.node_features, 1, Rng(2, Stream::kTest));
     }
-    return make_model(
-        GetParam().model,
-        {.width = kWidth, .time_width = 5, .neighbors = 3, .heads = 2, .ties = GetParam().ties},
-        context);
+    return make_model(GetParam().model,
+                      options_of(models(), GetParam().model,
+                                 {{"width", std::to_string(kWidth)},
+                                  {"time-width", "5"},
+                                  {"neighbors", "3"},
+                                  {"ties", GetParam().ties},
+                                  {"snapshot-length", "5"}}),
+                      context);
+  }
+
+  static Tensor embed(Model& model, const Roots& roots, Timestamp now, const Rng& key) {
+    const auto sample = model.sample(roots, now, key);
+    return model.embed(roots, sample.get(), key);
   }
 
   /// Embeddings of every node at time t after the events before `seen` have been observed in
   /// batches.
-  static torch::Tensor embed_all(Model& model, const EventLog& log, const TemporalGraph& graph,
-                                 EventId seen, Timestamp t) {
+  static Tensor embed_all(Model& model, const EventLog& log, const TemporalGraph& graph,
+                          EventId seen, Timestamp t) {
     return embed_all(model, log, graph, seen, t, t);
   }
   /// The same in a batch that begins at `now`.
-  static torch::Tensor embed_all(Model& model, const EventLog& log, const TemporalGraph& graph,
-                                 EventId seen, Timestamp t, Timestamp now) {
-    model.look_at(graph);
+  static Tensor embed_all(Model& model, const EventLog& log, const TemporalGraph& graph,
+                          EventId seen, Timestamp t, Timestamp now) {
+    model.use({.graph = &graph});
     model.forget();
     model.eval();
-    const torch::NoGradGuard no_grad;
+    const NoGradGuard no_grad;
     std::vector<EventId> ids(static_cast<std::size_t>(log.size()));
     std::iota(ids.begin(), ids.end(), EventId{0});
     for (EventId begin = 0; begin < seen; begin += kBatch) {
@@ -76,24 +89,24 @@ class ModelContract : public ::testing::TestWithParam<Case> {
     std::vector<NodeId> nodes(static_cast<std::size_t>(log.num_nodes));
     std::iota(nodes.begin(), nodes.end(), 0);
     const std::vector<Timestamp> times(nodes.size(), t);
-    return model.embed({nodes, times}, now, Rng(5, Stream::kTest));
+    return embed(model, {nodes, times}, now, Rng(5, Stream::kTest));
   }
 };
 
 TEST_P(ModelContract, GivesOneFiniteRowPerRoot) {
   const EventLog log = random_log(1);
   const TemporalGraph graph(log);
-  const torch::Tensor z = embed_all(*make(log), log, graph, 40, log.time[40]);
+  const Tensor z = embed_all(*make(log), log, graph, 40, log.time[40]);
   EXPECT_EQ(z.sizes(), (std::vector<std::int64_t>{log.num_nodes, kWidth}));
-  EXPECT_TRUE(torch::isfinite(z).all().item<bool>());
+  EXPECT_TRUE(at::isfinite(z).all().item<bool>());
 }
 
 TEST_P(ModelContract, IsAFunctionOfItsSeed) {
   const EventLog log = random_log(1);
   const TemporalGraph graph(log);
-  const torch::Tensor z = embed_all(*make(log, 3), log, graph, 40, log.time[40]);
-  EXPECT_TRUE(torch::equal(z, embed_all(*make(log, 3), log, graph, 40, log.time[40])));
-  EXPECT_FALSE(torch::equal(z, embed_all(*make(log, 4), log, graph, 40, log.time[40])));
+  const Tensor z = embed_all(*make(log, 3), log, graph, 40, log.time[40]);
+  EXPECT_TRUE(at::equal(z, embed_all(*make(log, 3), log, graph, 40, log.time[40])));
+  EXPECT_FALSE(at::equal(z, embed_all(*make(log, 4), log, graph, 40, log.time[40])));
 }
 
 /// The log with every event from `first` on replaced by something else.
@@ -121,14 +134,14 @@ TEST_P(ModelContract, NeverSeesWhatIsHidden) {
     const bool strict = std::string_view(GetParam().ties) == "strict";
     const EventId hidden = strict ? first_at_t : seen;
 
-    const torch::Tensor z = embed_all(*make(log), log, graph, seen, t);
+    const Tensor z = embed_all(*make(log), log, graph, seen, t);
     const EventLog other = with_other_future(log, hidden);
-    EXPECT_TRUE(torch::equal(z, embed_all(*make(log), other, TemporalGraph(other), seen, t)));
+    EXPECT_TRUE(at::equal(z, embed_all(*make(log), other, TemporalGraph(other), seen, t)));
 
     std::vector<EventId> kept(static_cast<std::size_t>(hidden));
     std::iota(kept.begin(), kept.end(), EventId{0});
     const EventLog shorter = select(log, kept);
-    EXPECT_TRUE(torch::equal(z, embed_all(*make(log), shorter, TemporalGraph(shorter), hidden, t)));
+    EXPECT_TRUE(at::equal(z, embed_all(*make(log), shorter, TemporalGraph(shorter), hidden, t)));
   }
 }
 
@@ -143,9 +156,9 @@ TEST_P(ModelContract, NeverSeesWhatIsHiddenWithinABatch) {
   ASSERT_LT(now, t);
   const auto hidden = static_cast<EventId>(std::lower_bound(log.time.begin(), log.time.end(), t) -
                                            log.time.begin());
-  const torch::Tensor z = embed_all(*make(log), log, graph, seen, t, now);
+  const Tensor z = embed_all(*make(log), log, graph, seen, t, now);
   const EventLog other = with_other_future(log, hidden);
-  EXPECT_TRUE(torch::equal(z, embed_all(*make(log), other, TemporalGraph(other), seen, t, now)));
+  EXPECT_TRUE(at::equal(z, embed_all(*make(log), other, TemporalGraph(other), seen, t, now)));
 }
 
 TEST_P(ModelContract, SeesThePast) {
@@ -153,23 +166,23 @@ TEST_P(ModelContract, SeesThePast) {
   const TemporalGraph graph(log);
   const Timestamp t = log.time[80];
   const EventLog other = with_other_future(log, 60);
-  EXPECT_FALSE(torch::equal(embed_all(*make(log), log, graph, 80, t),
-                            embed_all(*make(log), other, TemporalGraph(other), 80, t)));
+  EXPECT_FALSE(at::equal(embed_all(*make(log), log, graph, 80, t),
+                         embed_all(*make(log), other, TemporalGraph(other), 80, t)));
 }
 
 TEST_P(ModelContract, StateRoundTrip) {
   const EventLog log = random_log(3);
   const TemporalGraph graph(log);
   const auto model = make(log);
-  const torch::Tensor z = embed_all(*model, log, graph, 42, log.time[50]);
+  const Tensor z = embed_all(*model, log, graph, 42, log.time[50]);
   const auto state = model->state();
   embed_all(*model, log, graph, 70, log.time[75]);
   model->set_state(state);
-  const torch::NoGradGuard no_grad;
+  const NoGradGuard no_grad;
   std::vector<NodeId> nodes(static_cast<std::size_t>(log.num_nodes));
   std::iota(nodes.begin(), nodes.end(), 0);
   const std::vector<Timestamp> times(nodes.size(), log.time[50]);
-  EXPECT_TRUE(torch::equal(z, model->embed({nodes, times}, log.time[50], Rng(5, Stream::kTest))));
+  EXPECT_TRUE(at::equal(z, embed(*model, {nodes, times}, log.time[50], Rng(5, Stream::kTest))));
 }
 
 TEST_P(ModelContract, EveryParameterGetsAFiniteGradient) {
@@ -181,13 +194,37 @@ TEST_P(ModelContract, EveryParameterGetsAFiniteGradient) {
   std::vector<NodeId> nodes(static_cast<std::size_t>(log.num_nodes));
   std::iota(nodes.begin(), nodes.end(), 0);
   const std::vector<Timestamp> times(nodes.size(), log.time[70] + 1);
-  const torch::Tensor z = model->embed({nodes, times}, log.time[70] + 1, Rng(6, Stream::kTest));
-  torch::Tensor weights = torch::empty_like(z);
+  const Tensor z = embed(*model, {nodes, times}, log.time[70] + 1, Rng(6, Stream::kTest));
+  Tensor weights = at::empty_like(z);
   keyed_uniform_(weights, 1, Rng(7, Stream::kTest));
   (z * weights).sum().backward();
   for (const auto& item : model->named_parameters()) {
     ASSERT_TRUE(item.value().grad().defined()) << item.key();
-    EXPECT_TRUE(torch::isfinite(item.value().grad()).all().item<bool>()) << item.key();
+    EXPECT_TRUE(at::isfinite(item.value().grad()).all().item<bool>()) << item.key();
+  }
+}
+
+// Neither the batch nor its order decides a dropout mask: a root's embedding while training is a
+// function of the key, the root and the past.
+TEST_P(ModelContract, DropoutDoesNotDependOnTheCompanyOfARoot) {
+  const EventLog log = random_log(4, {.nodes = 12, .events = 90, .distinct_times = 60});
+  const TemporalGraph graph(log);
+  const auto model = make(log);
+  embed_all(*model, log, graph, 70, log.time[70]);
+  model->train();
+  const NoGradGuard no_grad;
+  const Timestamp t = log.time[70] + 1;
+  std::vector<NodeId> nodes(static_cast<std::size_t>(log.num_nodes));
+  std::iota(nodes.begin(), nodes.end(), 0);
+  const std::vector<Timestamp> times(nodes.size(), t);
+  const Tensor all = embed(*model, {nodes, times}, t, Rng(6, Stream::kTest));
+  EXPECT_FALSE(at::equal(all, embed(*model, {nodes, times}, t, Rng(7, Stream::kTest))))
+      << "nothing is dropped: the test shows nothing";
+  for (const NodeId node : {NodeId{3}, NodeId{9}}) {
+    const std::vector<NodeId> one = {node};
+    const std::vector<Timestamp> at_t = {t};
+    EXPECT_TRUE(at::equal(all[node], embed(*model, {one, at_t}, t, Rng(6, Stream::kTest))[0]))
+        << node;
   }
 }
 
@@ -199,10 +236,13 @@ INSTANTIATE_TEST_SUITE_P(All, ModelContract, ::testing::ValuesIn(cases()), [](co
 TEST(MakeModelTest, ImpossibleOptionsAreUsageErrors) {
   const EventLog log = random_log(1);
   const ModelContext context{.num_nodes = log.num_nodes};
+  const auto make = [&](const GivenOptions& given) {
+    make_model("tgn", options_of(models(), "tgn", given), context);
+  };
   EXPECT_THROW(make_model("tng", {}, context), UsageError);
-  EXPECT_THROW(make_model("tgn", {.width = 10, .heads = 3}, context), UsageError);
-  EXPECT_THROW(make_model("tgn", {.neighbors = 0}, context), UsageError);
-  EXPECT_THROW(make_model("tgn", {.ties = "loose"}, context), UsageError);
+  EXPECT_THROW(make({{"width", "10"}, {"heads", "3"}}), UsageError);
+  EXPECT_THROW(make({{"neighbors", "0"}}), UsageError);
+  EXPECT_THROW(make({{"ties", "loose"}}), UsageError);
 }
 
 }  // namespace

@@ -1,17 +1,17 @@
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "curnm/models/model.h"
 #include "curnm/nn/tensors.h"
+#include "support/options.h"
 
 // Each model against its published formula: in double, node by node, event by event, nothing
 // shared between questions.
 
 namespace curnm {
 namespace {
-
-using torch::Tensor;
 
 constexpr NodeId kNodes = 6;
 constexpr std::int64_t kWidth = 4;
@@ -54,14 +54,14 @@ class Formulas {
  public:
   explicit Formulas(const Model& model) {
     for (const auto& item : model.named_parameters()) {
-      weights_[item.key()] = item.value().detach().to(torch::kFloat64);
+      weights_[item.key()] = item.value().detach().to(at::kDouble);
     }
   }
 
   const Tensor& weight(const std::string& name) const { return weights_.at(name); }
 
   Tensor linear(const std::string& name, const Tensor& x) const {
-    const Tensor y = torch::mv(weight(name + ".weight"), x);
+    const Tensor y = at::mv(weight(name + ".weight"), x);
     const auto bias = weights_.find(name + ".bias");
     return bias == weights_.end() ? y : y + bias->second;
   }
@@ -71,16 +71,16 @@ class Formulas {
     const auto part = [&](const std::string& of) {
       return weight(name + "." + of).narrow(0, gate * kWidth, kWidth);
     };
-    return {torch::mv(part("weight_ih"), in) + part("bias_ih"),
-            torch::mv(part("weight_hh"), hidden) + part("bias_hh")};
+    return {at::mv(part("weight_ih"), in) + part("bias_ih"),
+            at::mv(part("weight_hh"), hidden) + part("bias_hh")};
   }
   Tensor norm(const std::string& name, const Tensor& x) const {
     const Tensor centred = x - x.mean();
-    return centred / torch::sqrt(centred.square().mean() + 1e-5) * weight(name + ".weight") +
+    return centred / at::sqrt(centred.square().mean() + 1e-5) * weight(name + ".weight") +
            weight(name + ".bias");
   }
   static Tensor phi(double dt) {
-    Tensor cosines = torch::empty({kTimeWidth}, torch::kFloat64);
+    Tensor cosines = at::empty({kTimeWidth}, at::kDouble);
     for (std::int64_t i = 0; i < kTimeWidth; ++i) {
       const double exponent = -9.0 * static_cast<double>(i) / (kTimeWidth - 1);
       cosines[i] = std::cos(std::pow(10.0, exponent) * dt);
@@ -105,15 +105,15 @@ class Formulas {
                        std::sqrt(static_cast<double>(kWidth / kHeads)));
       values.push_back(map("value", states[j], gap));
     }
-    Tensor gathered = torch::zeros({kWidth}, torch::kFloat64);
+    Tensor gathered = at::zeros({kWidth}, at::kDouble);
     if (!states.empty()) {
-      const Tensor shares = torch::softmax(torch::stack(scores), 0);  // [n,H]
+      const Tensor shares = at::softmax(at::stack(scores), 0);  // [n,H]
       for (std::size_t j = 0; j < states.size(); ++j) {
         const Tensor share = shares[static_cast<std::int64_t>(j)].unsqueeze(1);
         gathered = gathered + (values[j].view({kHeads, -1}) * share).flatten();
       }
     }
-    return norm(name + ".norm", torch::relu(linear(name + ".out", torch::cat({gathered, own}))));
+    return norm(name + ".norm", at::relu(linear(name + ".out", at::cat({gathered, own}))));
   }
 
  private:
@@ -148,14 +148,14 @@ class Remembered {
     const Node& node = nodes_[static_cast<std::size_t>(x)];
     if (!node.has_mail) return node.memory;
     const Tensor mail =
-        torch::cat({node.memory, node.other, Formulas::phi(node.mail_time - node.updated)});
+        at::cat({node.memory, node.other, Formulas::phi(node.mail_time - node.updated)});
     const auto gate = [&](int number) {
       return f_.cell(gru_ ? "memory.gru" : "memory.rnn", number, mail, node.memory);
     };
-    if (!gru_) return torch::tanh(gate(0).first + gate(0).second);
-    const Tensor r = torch::sigmoid(gate(0).first + gate(0).second);
-    const Tensor z = torch::sigmoid(gate(1).first + gate(1).second);
-    const Tensor n = torch::tanh(gate(2).first + r * gate(2).second);
+    if (!gru_) return at::tanh(gate(0).first + gate(0).second);
+    const Tensor r = at::sigmoid(gate(0).first + gate(0).second);
+    const Tensor z = at::sigmoid(gate(1).first + gate(1).second);
+    const Tensor n = at::tanh(gate(2).first + r * gate(2).second);
     return (1 - z) * n + z * node.memory;
   }
   Timestamp known_until(NodeId x) const {
@@ -165,8 +165,8 @@ class Remembered {
 
  private:
   struct Node {
-    Tensor memory = torch::zeros({kWidth}, torch::kFloat64);
-    Tensor other = torch::zeros({kWidth}, torch::kFloat64);
+    Tensor memory = at::zeros({kWidth}, at::kDouble);
+    Tensor other = at::zeros({kWidth}, at::kDouble);
     bool has_mail = false;
     Timestamp mail_time = 0;
     Timestamp updated = kEvents.front().time;
@@ -187,7 +187,7 @@ class FormulaTest : public ::testing::Test {
     }
     log_ = {src_, dst_, time_, kNodes};
     graph_ = std::make_unique<TemporalGraph>(log_);
-    features_ = torch::empty({kNodes, 2});
+    features_ = at::empty({kNodes, 2});
     keyed_uniform_(features_, 1, Rng(1, Stream::kTest));
   }
 
@@ -196,20 +196,21 @@ class FormulaTest : public ::testing::Test {
         .num_nodes = kNodes, .first_time = time_.front(), .last_time = time_.back()};
     if (name == "dysat") context.node_features = features_;
     const auto model = make_model(name,
-                                  {.width = kWidth,
-                                   .time_width = kTimeWidth,
-                                   .neighbors = neighbors,
-                                   .heads = kHeads,
-                                   .snapshots = 3,
-                                   .snapshot_length = 4},
+                                  testing::options_of(models(), name,
+                                                      {{"width", std::to_string(kWidth)},
+                                                       {"time-width", std::to_string(kTimeWidth)},
+                                                       {"neighbors", std::to_string(neighbors)},
+                                                       {"heads", std::to_string(kHeads)},
+                                                       {"snapshots", "3"},
+                                                       {"snapshot-length", "4"}}),
                                   context);
     // Biases begin as zeros and norms as ones, which would hide mistakes.
-    const torch::NoGradGuard no_grad;
+    const NoGradGuard no_grad;
     std::uint64_t number = 0;
-    for (auto& item : model->named_parameters()) {
+    for (const auto& item : model->named_parameters()) {
       if (item.value().dim() == 1) keyed_uniform_(item.value(), 1, Rng(2, Stream::kTest, ++number));
     }
-    model->look_at(*graph_);
+    model->use({.graph = graph_.get()});
     model->eval();
     for (std::size_t first = 0; first < kEvents.size(); first += kBatch) {
       model->observe(EventBatch{src_, dst_, time_, ids_}.part(
@@ -224,10 +225,12 @@ class FormulaTest : public ::testing::Test {
     std::vector<NodeId> nodes;
     for (NodeId x = 0; x < kNodes; ++x) nodes.push_back(x);
     const std::vector<Timestamp> times(nodes.size(), kNow);
-    const torch::NoGradGuard no_grad;
-    const Tensor z = model.embed({nodes, times}, kNow, Rng(3, Stream::kTest)).to(torch::kFloat64);
+    const NoGradGuard no_grad;
+    const Roots roots{nodes, times};
+    const auto sample = model.sample(roots, kNow, Rng(3, Stream::kTest));
+    const Tensor z = model.embed(roots, sample.get(), Rng(3, Stream::kTest)).to(at::kDouble);
     for (NodeId x : nodes) {
-      EXPECT_TRUE(torch::allclose(z[x], expected(x), 1e-4, 1e-5))
+      EXPECT_TRUE(at::allclose(z[x], expected(x), 1e-4, 1e-5))
           << "node " << x << ": " << z[x] << expected(x);
     }
   }
@@ -274,11 +277,11 @@ TEST_F(FormulaTest, Dysat) {
   const auto model = make("dysat", /*neighbors=*/20);  // all of them: nothing is drawn
   const Formulas f(*model);
   expect_embeddings(*model, [&](NodeId x) {
-    Tensor hidden = torch::zeros({kWidth}, torch::kFloat64);
+    Tensor hidden = at::zeros({kWidth}, at::kDouble);
     for (const auto& [from, until] : {std::pair{kNow - 12, kNow - 8}, std::pair{kNow - 8, kNow - 4},
                                       std::pair{kNow - 4, kNow}}) {
       const auto input = [&](NodeId node) {
-        return f.linear("input", features_[node].to(torch::kFloat64));
+        return f.linear("input", features_[node].to(at::kDouble));
       };
       const auto over_partners = [&](const std::string& layer, NodeId node, const auto& state_of) {
         std::vector<Tensor> states;
@@ -287,7 +290,7 @@ TEST_F(FormulaTest, Dysat) {
       };
       const auto first = [&](NodeId node) { return over_partners("first", node, input); };
       const auto [in, old] = f.cell("combine", 0, over_partners("second", x, first), hidden);
-      hidden = torch::tanh(in + old);
+      hidden = at::tanh(in + old);
     }
     return hidden;
   });

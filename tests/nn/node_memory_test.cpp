@@ -1,5 +1,6 @@
 #include "curnm/nn/node_memory.h"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "curnm/nn/tensors.h"
@@ -24,7 +25,7 @@ class NodeMemoryTest : public ::testing::Test {
  protected:
   static MemoryOptions options(Ties ties = Ties::kStream,
                                MemoryUpdater updater = MemoryUpdater::kGru) {
-    torch::Tensor features = torch::empty({20, 2});
+    Tensor features = at::empty({20, 2});
     keyed_uniform_(features, 1, Rng(3, Stream::kTest));
     return {.num_nodes = kNodes,
             .width = kWidth,
@@ -37,7 +38,7 @@ class NodeMemoryTest : public ::testing::Test {
   static std::shared_ptr<NodeMemory> memory(const MemoryOptions& o) {
     auto made = std::make_shared<NodeMemory>(o);
     initialise(*made, Rng(1, Stream::kTest));
-    const torch::NoGradGuard no_grad;
+    const NoGradGuard no_grad;
     std::uint64_t number = 0;
     for (auto& item :
          made->named_parameters()) {  // biases begin as zeros, which would hide mistakes
@@ -46,7 +47,7 @@ class NodeMemoryTest : public ::testing::Test {
     }
     return made;
   }
-  static torch::Tensor state_of(NodeMemory& m, NodeId node, Timestamp t) {
+  static Tensor state_of(NodeMemory& m, NodeId node, Timestamp t) {
     StateRows rows(kNodes);
     rows.row(node, m.mail_visible(node, t));
     return m.read(rows)[0];
@@ -58,7 +59,7 @@ enum Part { kMemory, kMailOther, kMailEvent, kMailTime, kUpdated };
 TEST_F(NodeMemoryTest, NothingSeenNothingKnown) {
   const auto m = memory(options());
   EXPECT_FALSE(m->mail_visible(0, 100));
-  EXPECT_TRUE(torch::equal(state_of(*m, 0, 100), torch::zeros({kWidth})));
+  EXPECT_TRUE(at::equal(state_of(*m, 0, 100), at::zeros({kWidth})));
 }
 
 // One-mode: node 0 is source, destination, source, destination; its last event decides, not the
@@ -95,28 +96,26 @@ TEST_F(NodeMemoryTest, TheStateIsTheUpdaterAppliedToTheMail) {
     m->observe(Batch{{0}, {1}, {11}, {5}}.view());
     m->observe(Batch{{0}, {2}, {15}, {6}}.view());  // node 0 keeps s' of mail 5; mail 6 is pending
     const CosineTimeEncoding phi(o.time_width, false, 1);
-    const auto encode = [&](double dt) {
-      return phi.forward(torch::tensor({dt}, torch::kFloat64));
-    };
+    const auto encode = [&](double dt) { return phi.forward(at::tensor({dt}, at::kDouble)); };
     const auto p = m->named_parameters();
-    const auto update = [&](const torch::Tensor& input, const torch::Tensor& s) {
+    const auto update = [&](const Tensor& input, const Tensor& s) {
       const std::string name = updater == MemoryUpdater::kGru ? "gru." : "rnn.";
-      const torch::Tensor i = torch::mm(input, p[name + "weight_ih"].t()) + p[name + "bias_ih"];
-      const torch::Tensor h = torch::mm(s, p[name + "weight_hh"].t()) + p[name + "bias_hh"];
-      if (updater == MemoryUpdater::kRnn) return torch::tanh(i + h);
+      const Tensor i = at::mm(input, p[name + "weight_ih"].t()) + p[name + "bias_ih"];
+      const Tensor h = at::mm(s, p[name + "weight_hh"].t()) + p[name + "bias_hh"];
+      if (updater == MemoryUpdater::kRnn) return at::tanh(i + h);
       const auto gi = i.chunk(3, 1);
       const auto gh = h.chunk(3, 1);
-      const torch::Tensor reset = torch::sigmoid(gi[0] + gh[0]);
-      const torch::Tensor keep = torch::sigmoid(gi[1] + gh[1]);
-      return (1 - keep) * torch::tanh(gi[2] + reset * gh[2]) + keep * s;
+      const Tensor reset = at::sigmoid(gi[0] + gh[0]);
+      const Tensor keep = at::sigmoid(gi[1] + gh[1]);
+      return (1 - keep) * at::tanh(gi[2] + reset * gh[2]) + keep * s;
     };
-    const torch::Tensor zero = torch::zeros({1, kWidth});
-    const torch::Tensor first =
-        update(torch::cat({zero, zero, o.edge_features.slice(0, 5, 6), encode(11 - 10)}, 1), zero);
-    EXPECT_TRUE(torch::allclose(m->state()[kMemory][0], first[0], 1e-5, 1e-6));
-    const torch::Tensor second = update(
-        torch::cat({first, zero, o.edge_features.slice(0, 6, 7), encode(15 - 11)}, 1), first);
-    EXPECT_TRUE(torch::allclose(state_of(*m, 0, 20), second[0], 1e-5, 1e-6));
+    const Tensor zero = at::zeros({1, kWidth});
+    const Tensor first =
+        update(at::cat({zero, zero, o.edge_features.slice(0, 5, 6), encode(11 - 10)}, 1), zero);
+    EXPECT_TRUE(at::allclose(m->state()[kMemory][0], first[0], 1e-5, 1e-6));
+    const Tensor second =
+        update(at::cat({first, zero, o.edge_features.slice(0, 6, 7), encode(15 - 11)}, 1), first);
+    EXPECT_TRUE(at::allclose(state_of(*m, 0, 20), second[0], 1e-5, 1e-6));
   }
 }
 
@@ -131,10 +130,10 @@ TEST_F(NodeMemoryTest, OnlyEndpointsOfPositivesArePersisted) {
   const auto after = m->state();
   for (NodeId node : {2, 3, 4, 5, 6, 7}) {
     for (std::size_t part = 0; part < before.size(); ++part) {
-      EXPECT_TRUE(torch::equal(before[part][node], after[part][node])) << node << " " << part;
+      EXPECT_TRUE(at::equal(before[part][node], after[part][node])) << node << " " << part;
     }
   }
-  EXPECT_FALSE(torch::equal(before[kMemory][0], after[kMemory][0]));
+  EXPECT_FALSE(at::equal(before[kMemory][0], after[kMemory][0]));
   EXPECT_EQ(after[kUpdated][0].item<double>(), 11);
 }
 
@@ -146,19 +145,29 @@ TEST_F(NodeMemoryTest, TheUpdaterLearnsThroughThePendingMailByEitherPath) {
       const auto m = memory(o);
       m->observe(Batch{{0}, {1}, {11}, {5}}.view());
       m->observe(Batch{{0}, {2}, {15}, {6}}.view());
-      const torch::Tensor state = state_of(*m, 0, 20);
-      (state * torch::arange(1, kWidth + 1)).sum().backward();
+      const Tensor state = state_of(*m, 0, 20);
+      (state * at::arange(1, kWidth + 1)).sum().backward();
       return m;
     };
     const auto plain = learned(Path::kPlain);
     const auto fast = learned(Path::kFast)->named_parameters();
     for (const auto& item : plain->named_parameters()) {
-      const torch::Tensor& expected = item.value().grad();
+      const Tensor& expected = item.value().grad();
       ASSERT_TRUE(expected.defined()) << item.key();
       EXPECT_GT(expected.abs().max().item<double>(), 0) << item.key();
-      EXPECT_TRUE(torch::allclose(fast[item.key()].grad(), expected, 1e-5, 1e-6)) << item.key();
+      EXPECT_TRUE(at::allclose(fast[item.key()].grad(), expected, 1e-5, 1e-6)) << item.key();
     }
   }
+}
+
+TEST_F(NodeMemoryTest, TakesFeaturesInAnyLayout) {
+  const MemoryOptions usual = options();
+  MemoryOptions transposed = usual;
+  transposed.edge_features = usual.edge_features.t().contiguous().t();
+  const auto expected = memory(usual);
+  const auto actual = memory(transposed);
+  for (const auto& m : {expected, actual}) m->observe(Batch{{0}, {1}, {11}, {5}}.view());
+  EXPECT_TRUE(at::equal(state_of(*actual, 0, 20), state_of(*expected, 0, 20)));
 }
 
 TEST_F(NodeMemoryTest, StrictTiesHideMailOfTheSameTime) {
@@ -181,23 +190,22 @@ TEST_F(NodeMemoryTest, StrictTiesKeepASnapshotBlindToItself) {
   with->observe(Batch{{0}, {3}, {20}, {7}}.view());
   for (NodeId node = 0; node < kNodes; ++node) {
     // Not to the bit: one kept its state in a batch, the other computes it alone.
-    EXPECT_TRUE(
-        torch::allclose(state_of(*with, node, 20), state_of(*without, node, 20), 1e-6, 1e-6))
+    EXPECT_TRUE(at::allclose(state_of(*with, node, 20), state_of(*without, node, 20), 1e-6, 1e-6))
         << node;
   }
-  EXPECT_FALSE(torch::equal(state_of(*with, 0, 21), state_of(*without, 0, 21)));
+  EXPECT_FALSE(at::equal(state_of(*with, 0, 21), state_of(*without, 0, 21)));
 }
 
 TEST_F(NodeMemoryTest, StateRoundTrip) {
   const auto m = memory(options());
   m->observe(Batch{{0, 2}, {1, 3}, {11, 12}, {5, 6}}.view());
   const auto saved = m->state();
-  const torch::Tensor known = state_of(*m, 0, 20).detach().clone();
+  const Tensor known = state_of(*m, 0, 20).detach().clone();
   m->observe(Batch{{0}, {2}, {15}, {7}}.view());
   m->set_state(saved);
-  EXPECT_TRUE(torch::equal(state_of(*m, 0, 20), known));
+  EXPECT_TRUE(at::equal(state_of(*m, 0, 20), known));
   m->forget();
-  EXPECT_TRUE(torch::equal(state_of(*m, 0, 20), torch::zeros({kWidth})));
+  EXPECT_TRUE(at::equal(state_of(*m, 0, 20), at::zeros({kWidth})));
 }
 
 }  // namespace

@@ -21,15 +21,12 @@ inline constexpr std::int64_t kPool = 8;  // M
 
 /// Options as the test changes them; half of the pool is selected and the cache is on.
 template <class Change>
-MinerOptions half_selected(const Change& change, const char* corrupt = "destination") {
-  MinerOptions options;
-  options.corruption.corrupt = corrupt;
-  options.curnm.pi_strategy = "constant";
-  options.curnm.pi = 0.5;
-  change(options.curnm);
+CurnmOptions half_selected(const Change& change, Corruption corrupt = Corruption::kDestination) {
+  CurnmOptions options{.pi_strategy = PiStrategy::kConstant, .pi = 0.5, .corrupt = corrupt};
+  change(options);
   return options;
 }
-inline MinerOptions half_selected() {
+inline CurnmOptions half_selected() {
   return half_selected([](CurnmOptions&) {});
 }
 
@@ -45,13 +42,15 @@ class Scene {
   static constexpr std::int64_t kBegin = 80;
   static constexpr std::int64_t kSize = 12;  // B
 
-  Scene(const MiningNetwork& network, const MinerOptions& options, Path how = Path::kFast)
-      : batch(network.batch(kBegin, kBegin + kSize)), path(how), decoder(kMiningWidth, how) {
+  Scene(const MiningNetwork& network, const CurnmOptions& options, Path how = Path::kFast,
+        std::string_view decoding = "additive")
+      : batch(network.batch(kBegin, kBegin + kSize)), path(how) {
     MinerContext context = network.context();
     context.path = how;
     miner = make_miner("curnm", options, context);
-    initialise(decoder, Rng(1, Stream::kTest));
-    for (torch::Tensor& parameter : decoder.parameters()) {
+    decoder = make_decoder(decoding, decoders().at(decoding).defaults,
+                           {.width = kMiningWidth, .seed = 1, .path = how});
+    for (const Tensor& parameter : decoder->parameters()) {
       if (parameter.dim() == 1) keyed_uniform_(parameter, 0.5, Rng(2, Stream::kTest));
     }
     // Biases start at zero, and so would hide a mistake with them.
@@ -61,17 +60,17 @@ class Scene {
     }
     miner->begin_epoch(0);
     candidates = miner->propose(batch, Rng(4, Stream::kTest));
-    roots = std::make_unique<BatchRoots>(batch, candidates);
-    z = torch::empty({roots->roots().size(), kMiningWidth});
+    links = std::make_unique<Links>(batch, candidates);
+    z = at::empty({links->roots().size(), kMiningWidth});
     keyed_uniform_(z, 1, Rng(5, Stream::kTest));
     z.requires_grad_(true);
   }
 
-  Mined mine() { return miner->mine(batch, candidates, Embedded(z, *roots, path), decoder); }
+  Mined mine() { return miner->mine(batch, candidates, {*links, z, path}, *decoder); }
 
   /// The embedding's row of a question, by search.
   std::int64_t row(NodeId node, Timestamp t) const {
-    const Roots asked = roots->roots();
+    const Roots asked = links->roots();
     for (std::size_t r = 0; r < asked.nodes.size(); ++r) {
       if (asked.nodes[r] == node && asked.times[r] == t) return static_cast<std::int64_t>(r);
     }
@@ -93,7 +92,7 @@ class Scene {
   /// The candidates of each positive that `mine` learns from: those whose embeddings get a
   /// gradient. REQUIRES: neither random negatives nor a contrastive loss.
   std::vector<std::set<std::int64_t>> selected() {
-    z.mutable_grad() = torch::Tensor();
+    z.mutable_grad() = Tensor();
     mine().loss.backward();
     std::vector<std::set<std::int64_t>> chosen(static_cast<std::size_t>(batch.size()));
     for (std::int64_t i = 0; i < batch.size(); ++i) {
@@ -108,18 +107,20 @@ class Scene {
 
   EventBatch batch;
   Path path;
-  EdgeDecoder decoder;
+  std::shared_ptr<Decoder> decoder;
   std::shared_ptr<NegativeMiner> miner;
   Candidates candidates;
-  std::unique_ptr<BatchRoots> roots;
-  torch::Tensor z;  // [R,D]
+  std::unique_ptr<Links> links;
+  Tensor z;  // [R,D]
 };
 
 /// Nothing but the selected negatives: what is learned shows what was selected.
-inline MinerOptions only_selection(std::string_view select) {
+inline CurnmOptions only_selection(Selection select,
+                                   FactorScores closeness = FactorScores::kLogits) {
   return half_selected([&](CurnmOptions& o) {
     o.select = select;
-    o.ablate = "random";
+    o.closeness = closeness;
+    o.ablate = Ablation::kRandom;
     o.lambda = 0;
   });
 }
@@ -130,10 +131,11 @@ using Vector = std::vector<double>;
 /// of how embeddings are laid out: it asks for them by node and time.
 class NaiveCurnm {
  public:
-  NaiveCurnm(Scene& scene, const MiningNetwork& network, double beta)
-      : scene_(scene), network_(network), beta_(beta), positives_(scene.batch.size()) {
+  NaiveCurnm(Scene& scene, const MiningNetwork& network, double beta,
+             FactorScores kind = FactorScores::kLogits)
+      : scene_(scene), network_(network), beta_(beta), kind_(kind), positives_(scene.batch.size()) {
     for (const auto& item : scene.miner->named_parameters()) add(item);
-    for (const auto& item : scene.decoder.named_parameters()) add(item);
+    for (const auto& item : scene.decoder->named_parameters()) add(item);
     std::vector<Vector> now;
     std::vector<Vector> past;
     for (std::int64_t i = 0; i < positives_; ++i) {
@@ -153,9 +155,10 @@ class NaiveCurnm {
   double logit(std::int64_t i, std::int64_t j) const { return logits_[at(i, j)]; }
 
   double closeness(std::int64_t i, std::int64_t j) const {
-    const FactorScores& s = factors_[at(i, j)];
-    return -beta_ * std::abs(s.positive_r - s.negative_r) -
-           (2 - beta_) * std::abs(s.positive_ir - s.negative_ir);
+    const Scores& s = factors_[at(i, j)];
+    const auto score = [&](double x) { return kind_ == FactorScores::kLogits ? x : sigmoid(x); };
+    return -beta_ * std::abs(score(s.positive_r) - score(s.negative_r)) -
+           (2 - beta_) * std::abs(score(s.positive_ir) - score(s.negative_ir));
   }
 
   /// Positions of the n highest of a score over the whole batch.
@@ -172,13 +175,13 @@ class NaiveCurnm {
   }
 
   std::map<std::string, double> losses(const std::set<std::size_t>& chosen,
-                                       std::string_view contrast) const {
+                                       Contrast contrast) const {
     std::map<std::string, double> sums;
     for (double logit : positive_logits_) sums["positive"] += softplus(-logit) / positives();
     const auto size = static_cast<double>(chosen.size());
     for (std::size_t slot : chosen) {
       sums["selected"] += softplus(logits_[slot]) / size;
-      sums["contrastive"] += contrastive(factors_[slot], contrast == "raw") / size;
+      sums["contrastive"] += contrastive(factors_[slot], contrast == Contrast::kRaw) / size;
     }
     const ExtraPairs& extra = scene_.candidates.extra;
     for (std::size_t x = 0; x < extra.rows.size(); ++x) {
@@ -191,7 +194,7 @@ class NaiveCurnm {
   }
 
  private:
-  struct FactorScores {
+  struct Scores {
     double positive_r;
     double positive_ir;
     double negative_r;
@@ -210,8 +213,8 @@ class NaiveCurnm {
   static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
   double positives() const { return static_cast<double>(positives_); }
 
-  void add(const torch::OrderedDict<std::string, torch::Tensor>::Item& item) {
-    const torch::Tensor values = item.value().detach().to(torch::kFloat64).contiguous();
+  void add(const NamedTensors::Item& item) {
+    const Tensor values = item.value().detach().to(at::kDouble).contiguous();
     weights_[item.key()] = {{values.data_ptr<double>(), values.data_ptr<double>() + values.numel()},
                             static_cast<std::size_t>(values.size(-1))};
   }
@@ -301,7 +304,7 @@ class NaiveCurnm {
     }
   }
 
-  static double contrastive(const FactorScores& logits, bool raw) {
+  static double contrastive(const Scores& logits, bool raw) {
     const auto score = [&](double x) { return raw ? sigmoid(x) : x; };
     const double positive_r = score(logits.positive_r);
     const double positive_ir = score(logits.positive_ir);
@@ -318,11 +321,12 @@ class NaiveCurnm {
   Scene& scene_;
   const MiningNetwork& network_;
   double beta_;
+  FactorScores kind_;
   std::int64_t positives_;
   std::map<std::string, Matrix> weights_;
-  Vector positive_logits_;             // [B]
-  Vector logits_;                      // [B·M]
-  std::vector<FactorScores> factors_;  // [B·M]
+  Vector positive_logits_;       // [B]
+  Vector logits_;                // [B·M]
+  std::vector<Scores> factors_;  // [B·M]
 };
 
 }  // namespace curnm::testing

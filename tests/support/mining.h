@@ -1,22 +1,35 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "curnm/curriculum/options.h"
 #include "curnm/miners/miner.h"
 #include "curnm/models/model.h"
 #include "curnm/nn/adam.h"
 #include "curnm/nn/tensors.h"
+#include "curnm/training/step.h"
 #include "support/naive.h"
+#include "support/tensors.h"
 
 // What a trainer gives to a miner, without a trainer.
 
 namespace curnm::testing {
 
 inline constexpr std::int64_t kMiningWidth = 6;  // D
+
+/// The defaults of a component with what is given; what is given for others is left alone.
+template <class Entry>
+Options options_of(const Registry<Entry>& components, std::string_view name,
+                   const GivenOptions& given = {}) {
+  Options options = components.at(name).defaults;
+  set_given(given, options);
+  return options;
+}
 
 /// A network of training events with everything that miners know of it.
 struct MiningNetwork {
@@ -37,20 +50,22 @@ struct MiningNetwork {
   }
   EventBatch all() const { return batch(0, log.size()); }
 
+  Past past() const { return {.graph = &graph, .pairs = &pairs, .partners = &partners}; }
   MinerContext context(std::int64_t epochs = 10, std::uint64_t seed = 0) const {
     return {.events = &log,
-            .graph = &graph,
-            .pairs = &pairs,
-            .partners = &partners,
+            .past = past(),
             .destinations = destinations,
             .epochs = epochs,
             .width = kMiningWidth,
-            .parameters = {torch::ones({1})},
             .seed = seed};
   }
-  std::shared_ptr<NegativeMiner> miner(std::string_view name, const MinerOptions& options = {},
+  std::shared_ptr<NegativeMiner> miner(std::string_view name, const GivenOptions& given = {},
                                        std::int64_t epochs = 10) const {
-    return make_miner(name, options, context(epochs));
+    return make_miner(name, options_of(miners(), name, given), context(epochs));
+  }
+  std::shared_ptr<NegativeMiner> curnm(const CurnmOptions& options = {},
+                                       std::int64_t epochs = 10) const {
+    return make_miner("curnm", options, context(epochs));
   }
 
   EventLog log;
@@ -81,107 +96,97 @@ inline EventLog with_other_future(const EventLog& log, Timestamp t, std::uint64_
 
 inline bool same_candidates(const Candidates& a, const Candidates& b) {
   return a.width == b.width && a.nodes == b.nodes && a.kinds == b.kinds && a.met == b.met &&
-         a.seen == b.seen && a.extra.rows == b.extra.rows && a.extra.src == b.extra.src &&
-         a.extra.dst == b.extra.dst;
+         a.seen == b.seen && a.late == b.late && a.extra.rows == b.extra.rows &&
+         a.extra.src == b.extra.src && a.extra.dst == b.extra.dst;
 }
 
-/// A model, a decoder and a miner that learn together, step by step as the trainer does it.
-class Learner {
+/// A training of a network, in batches of one size, by the steps that every training takes.
+class MiningRun {
  public:
   static constexpr std::int64_t kBatch = 40;
 
-  Learner(const MiningNetwork& network, std::string_view model, std::string_view miner,
-          const MinerOptions& options, std::uint64_t seed = 0)
-      : network_(network), decoder_(kMiningWidth), seed_(seed) {
-    model_ = make_model(model, {.width = kMiningWidth, .time_width = 5, .neighbors = 3, .heads = 2},
-                        {.num_nodes = network.log.num_nodes,
-                         .first_time = network.log.time.front(),
-                         .last_time = network.log.time.back(),
-                         .snapshot_length = 5,
-                         .seed = seed});
-    model_->look_at(network.graph);
-    model_->train();
-    initialise(decoder_, Rng(seed, Stream::kInitialisation, /*epoch=*/1));
-    std::vector<torch::Tensor> parameters = model_->parameters();
-    append(parameters, decoder_);
-    MinerContext context = network.context(/*epochs=*/10, seed);
-    context.parameters = parameters;
-    miner_ = make_miner(miner, options, context);
-    append(parameters, *miner_);
-    optimizer_ = std::make_unique<Adam>(std::move(parameters), AdamOptions{.learning_rate = 1e-2});
+  MiningRun(const MiningNetwork& network, std::string_view model, std::string_view miner,
+            const Options& options, std::string_view decoder = "additive", std::uint64_t seed = 0)
+      : network_(network),
+        learner_(std::make_unique<Learner>()),
+        step_(std::make_unique<TrainingStep>(*learner_, seed, Path::kFast)) {
+    learner_->model = make_model(model,
+                                 options_of(models(), model,
+                                            {{"width", std::to_string(kMiningWidth)},
+                                             {"time-width", "5"},
+                                             {"neighbors", "3"},
+                                             {"heads", "2"},
+                                             {"snapshot-length", "5"}}),
+                                 {.num_nodes = network.log.num_nodes,
+                                  .first_time = network.log.time.front(),
+                                  .last_time = network.log.time.back(),
+                                  .seed = seed});
+    learner_->decoder = make_decoder(decoder, decoders().at(decoder).defaults,
+                                     {.width = kMiningWidth, .seed = seed});
+    learner_->miner = make_miner(miner, options, network.context(/*epochs=*/10, seed));
+    std::vector<Tensor> parameters;
+    for (const Module* module : modules()) {
+      for (const Tensor& parameter : module->parameters()) parameters.push_back(parameter);
+    }
+    learner_->optimizer =
+        std::make_unique<Adam>(std::move(parameters), AdamOptions{.learning_rate = 1e-2});
+    learner_->use(network.past());
   }
 
-  NegativeMiner& miner() { return *miner_; }
-  Model& model() { return *model_; }
-  EdgeDecoder& decoder() { return decoder_; }
+  Learner& learner() { return *learner_; }
+  NegativeMiner& miner() { return *learner_->miner; }
+  Model& model() { return *learner_->model; }
+  Decoder& decoder() { return *learner_->decoder; }
+  TrainingStep& training_step() { return *step_; }
   std::int64_t batches() const { return (network_.log.size() + kBatch - 1) / kBatch; }
 
   EventBatch batch(std::int64_t index) const {
     return network_.batch(index * kBatch, std::min((index + 1) * kBatch, network_.log.size()));
   }
-  Rng key(std::int64_t epoch, std::int64_t index) const {
-    return Rng(seed_, Stream::kTest, static_cast<std::uint64_t>(epoch),
-               static_cast<std::uint64_t>(index));
-  }
 
   Candidates propose(std::int64_t epoch, std::int64_t index) {
-    return miner_->propose(batch(index), key(epoch, index).split(0));
+    return step_->propose(batch(index), epoch);
   }
   /// Loss and gradients of a batch, without a step.
   Mined look(std::int64_t epoch, std::int64_t index, const Candidates& candidates) {
-    const BatchRoots roots(batch(index), candidates);
-    const Embedded z(
-        model_->embed(roots.roots(), batch(index).time.front(), key(epoch, index).split(1)), roots);
-    Mined mined = miner_->mine(batch(index), candidates, z, decoder_);
-    optimizer_->zero_grad();
-    mined.loss.backward();
-    return mined;
+    StageClock clock(record_);
+    return step_->learn(batch(index), candidates, epoch, clock);
   }
   Mined step(std::int64_t epoch, std::int64_t index) {
-    const Candidates candidates = propose(epoch, index);
-    Mined mined = look(epoch, index, candidates);
-    optimizer_->step(mined.decay);
-    model_->observe(batch(index));
-    miner_->observe(batch(index), candidates, mined);
-    return mined;
+    StageClock clock(record_);
+    return step_->run(batch(index), epoch, clock);
   }
   void begin_epoch(std::int64_t epoch) {
-    model_->forget();
-    miner_->begin_epoch(epoch);
+    model().forget();
+    miner().begin_epoch(epoch);
   }
   /// A whole epoch, its metric included.
   void run_epoch(std::int64_t epoch, double metric = 0.5) {
     begin_epoch(epoch);
     for (std::int64_t index = 0; index < batches(); ++index) step(epoch, index);
-    miner_->end_epoch(metric);
+    miner().end_epoch(metric);
   }
 
   /// Everything that the other one has learned.
-  void copy(const Learner& other) {
-    const torch::NoGradGuard no_grad;
-    const auto copy_parameters = [](torch::nn::Module& to, const torch::nn::Module& from) {
-      const auto values = from.named_parameters();
-      for (auto& item : to.named_parameters()) item.value().copy_(values[item.key()]);
-    };
-    copy_parameters(*model_, *other.model_);
-    copy_parameters(decoder_, other.decoder_);
-    copy_parameters(*miner_, *other.miner_);
-    optimizer_->set_state(other.optimizer_->state());
-    model_->set_state(other.model_->state());
-    miner_->set_state(other.miner_->state());
+  void copy(const MiningRun& other) {
+    const std::vector<Module*> to = modules();
+    const std::vector<Module*> from = other.modules();
+    for (std::size_t i = 0; i < to.size(); ++i) copy_parameters(*from[i], *to[i]);
+    learner_->optimizer->set_state(other.learner_->optimizer->state());
+    model().set_state(other.learner_->model->state());
+    miner().set_state(other.learner_->miner->state());
+  }
+
+  /// Those that have parameters.
+  std::vector<Module*> modules() const {
+    return {learner_->model.get(), learner_->decoder.get(), learner_->miner.get()};
   }
 
  private:
-  static void append(std::vector<torch::Tensor>& parameters, const torch::nn::Module& module) {
-    for (const torch::Tensor& parameter : module.parameters()) parameters.push_back(parameter);
-  }
-
   const MiningNetwork& network_;
-  std::shared_ptr<Model> model_;
-  EdgeDecoder decoder_;
-  std::shared_ptr<NegativeMiner> miner_;
-  std::unique_ptr<Adam> optimizer_;
-  std::uint64_t seed_;
+  std::unique_ptr<Learner> learner_;
+  std::unique_ptr<TrainingStep> step_;
+  EpochRecord record_;
 };
 
 }  // namespace curnm::testing

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "curnm/runs/run_folder.h"
 #include "support/temporary_folder.h"
 
 namespace curnm::testing {
@@ -13,11 +14,18 @@ inline void write_run_folder(const std::filesystem::path& folder) {
               R"({"version": "0.1.0", "data": "data/uci/", "data_digest": "abc",
                   "train": {"model": "tgn", "miner": "curnm", "seed": 3, "epochs": 2},
                   "model": {"width": 172}, "miner": {"pool": 8}, "task": {}})");
-  write_bytes(
-      folder / "metrics.jsonl",
-      R"({"epoch":0,"losses":{"random":0.6},"validation_ap":0.6,"best":true,"mining":{"pi":1.0},"seconds":1.0}
-{"epoch":1,"losses":{"random":0.5},"validation_ap":0.7,"best":true,"mining":{"pi":0.95},"seconds":1.0}
-)");
+  RunFolder(folder).write_metrics({{.epoch = 0,
+                                    .losses = {{"random", 0.6}},
+                                    .mining = {{"pi", 1.0}},
+                                    .validation_ap = 0.6,
+                                    .best = true,
+                                    .seconds = 1},
+                                   {.epoch = 1,
+                                    .losses = {{"random", 0.5}},
+                                    .mining = {{"pi", 0.95}},
+                                    .validation_ap = 0.7,
+                                    .best = true,
+                                    .seconds = 1}});
   write_bytes(folder / "result.json",
               R"({"test": {"trans": {"ap": 0.9}, "events": 10},
                   "test_new": {"trans": {"ap": 0.8}, "events": 5},

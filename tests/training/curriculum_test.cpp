@@ -16,13 +16,20 @@ namespace {
 TEST(CurriculumExperiment, TheCacheHoldsWhatIsTrulyHard) {
   const SyntheticOptions network{
       .nodes = 200, .events = 4000, .communities = 4, .drift = 2, .repeat = 0, .edge_features = 8};
-  const LinkTask task(generate(network, "communities"));
-  MinerOptions mining;
-  mining.curnm.pi_strategy = "constant";  // caches from the start
-  mining.curnm.gamma_hist = 0.5;
-  Trainer trainer(
-      task, {.model = "tgn", .miner = "curnm", .epochs = 12, .batch = 50, .learning_rate = 1e-3},
-      {.width = 16, .time_width = 8, .neighbors = 4}, mining);
+  constexpr std::int64_t kPool = 8;
+  RunSpec spec = resolve_run({{"model", "tgn"},
+                              {"miner", "curnm"},
+                              {"epochs", "12"},
+                              {"batch", "50"},
+                              {"learning-rate", "1e-3"},
+                              {"width", "16"},
+                              {"time-width", "8"},
+                              {"neighbors", "4"},
+                              {"pi-strategy", "constant"},  // caches from the start
+                              {"gamma-hist", "0.5"}});
+  const LinkTask task(generate(network, "communities"), spec.task);
+  complete(spec, task.train().log);
+  Trainer trainer(task, make_learner(spec, task), spec.train);
   TrainObserver nobody;
   trainer.run(nobody);
 
@@ -43,14 +50,13 @@ TEST(CurriculumExperiment, TheCacheHoldsWhatIsTrulyHard) {
     }
     return hard / all;
   };
-  std::vector<NodeId> cached(static_cast<std::size_t>(events * mining.curnm.pool / 2));
-  copy_to(trainer.miner().state()[2], std::span(cached));
+  std::vector<NodeId> cached(static_cast<std::size_t>(events * kPool / 2));
+  copy_to(trainer.learner().miner->state()[2], std::span(cached));
   const NegativePool fresh(&task.train_partners(), &task.train_graph(), task.train_destinations(),
-                           mining.curnm.pool, mining.curnm.gamma_hist);
-  const double in_cache = share_of_hard(cached, mining.curnm.pool / 2);
+                           kPool, 0.5);
+  const double in_cache = share_of_hard(cached, kPool / 2);
   const double in_pools = share_of_hard(
-      fresh.build(task.train().batch(0, events), nullptr, Rng(0, Stream::kTest)).nodes,
-      mining.curnm.pool);
+      fresh.build(task.train().batch(0, events), nullptr, Rng(0, Stream::kTest)).nodes, kPool);
   EXPECT_GT(in_cache, 1.3 * in_pools) << in_cache << " in the cache, " << in_pools << " in pools";
 }
 

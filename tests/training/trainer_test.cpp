@@ -1,5 +1,6 @@
 #include "curnm/training/trainer.h"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,18 +9,24 @@
 #include <set>
 
 #include "curnm/data/synthetic.h"
-#include "curnm/evaluation/baselines.h"
+#include "curnm/evaluation/results.h"
 #include "curnm/nn/tensors.h"
-#include "curnm/training/run.h"
+#include "curnm/prediction/replay.h"
 #include "support/errors.h"
 #include "support/scoped_threads.h"
 #include "support/temporary_folder.h"
+#include "support/training.h"
 
 namespace curnm {
 namespace {
 
+using nlohmann::ordered_json;
 using testing::fails;
+using testing::quick;
+using testing::session_of;
 using testing::TemporaryFolder;
+using testing::train;
+using testing::trained_and_tested;
 
 Dataset small_network(std::uint64_t seed = 0) {
   return generate({.nodes = 60, .events = 1500, .communities = 4, .seed = seed}, "small");
@@ -31,11 +38,29 @@ FeatureMatrix features(std::int64_t rows, std::int64_t width) {
   return {Column<float>(std::move(values)), width};
 }
 
-constexpr ModelOptions kSmall{.width = 16, .time_width = 8, .neighbors = 4};
+/// A trainer with its parts within reach.
+struct Training {
+  Training(const GivenOptions& given, const Dataset& dataset)
+      : task(dataset, resolve_run(given).task),
+        spec(completed(given, task)),
+        trainer(task, make_learner(spec, task), spec.train) {}
 
-TrainOptions quick(std::string_view model, std::int64_t epochs = 3) {
-  return {.model = std::string(model), .epochs = epochs, .batch = 50, .learning_rate = 1e-3};
-}
+  static RunSpec completed(const GivenOptions& given, const LinkTask& task) {
+    RunSpec spec = resolve_run(given);
+    complete(spec, task.train().log);
+    return spec;
+  }
+  TensorFile checkpoint() const { return checkpoint_of(trainer, spec); }
+  void resume(const TensorFile& checkpoint) { restore(checkpoint, spec, trainer); }
+  TrainOutcome run() {
+    TrainObserver nobody;
+    return trainer.run(nobody);
+  }
+
+  LinkTask task;
+  RunSpec spec;
+  Trainer trainer;
+};
 
 /// Asks to stop after a number of batches.
 class StopAfter final : public TrainObserver {
@@ -48,84 +73,122 @@ class StopAfter final : public TrainObserver {
   std::int64_t left_;
 };
 
-// Hidden nodes are hidden from training, not from who asks afterwards.
-TEST(TrainerTest, WhoAsksLaterKnowsTheEventsOfHiddenNodes) {
-  const LinkTask task(small_network());
-  const EventLog& log = task.log();
-  const EventId end = task.split().first_validation;
+// Hidden nodes are hidden from training, not from those who ask afterwards.
+TEST(ReplayTest, KnowsTheEventsOfHiddenNodes) {
+  Training training(quick("jodie", {{"epochs", "1"}}), small_network());
+  const EventLog& log = training.task.log();
+  const EventId end = training.task.split().first_validation;
   std::vector<EventId> last(static_cast<std::size_t>(log.num_nodes), kNoEvent);
   for (EventId e = 0; e < end; ++e) {
-    for (NodeId node : {log.src[static_cast<std::size_t>(e)], log.dst[static_cast<std::size_t>(e)]})
-      last[static_cast<std::size_t>(node)] = e;
+    for (NodeId node : {log.src[e], log.dst[e]}) last[static_cast<std::size_t>(node)] = e;
   }
-  Trainer trainer(task, quick("jodie", /*epochs=*/1), kSmall);
-  TrainObserver nobody;
-  trainer.run(nobody);
+  training.run();
+  Model& model = *training.trainer.learner().model;
   const auto pending_mail = [&] {
     std::vector<EventId> events(last.size());
-    copy_to(trainer.model().state()[2], std::span(events));
+    copy_to(model.state()[2], std::span(events));
     return events;
   };
-  trainer.restore_best();
+  training.trainer.restore_best();
   EXPECT_NE(pending_mail(), last) << "no node is hidden in this network: the test shows nothing";
-  trainer.start_over();
-  trainer.advance_to(end);
+  Replay replay(model, log, 200);
+  replay.restart();
+  replay.advance_to(end);
   EXPECT_EQ(pending_mail(), last);
 }
 
-class EveryModel : public ::testing::TestWithParam<std::string_view> {};
-
-std::vector<std::string_view> model_names() {
-  std::vector<std::string_view> names;
-  for (const ModelEntry& entry : models()) names.push_back(entry.name);
-  return names;
+TEST(ReplayTest, StopsOnTheWayChangeNothing) {
+  Training training(quick("tgn"), small_network());
+  Model& model = *training.trainer.learner().model;
+  const EventLog& log = training.task.log();
+  const auto state_at = [&](std::initializer_list<EventId> stops) {
+    Replay replay(model, log, 200);
+    replay.restart();
+    for (const EventId stop : stops) replay.advance_to(stop);
+    return model.state();
+  };
+  const std::vector<Tensor> at_once = state_at({777});
+  const std::vector<Tensor> with_stops = state_at({3, 199, 200, 401, 650, 777});
+  for (std::size_t i = 0; i < at_once.size(); ++i) {
+    EXPECT_TRUE(at::equal(at_once[i], with_stops[i])) << i;
+  }
 }
 
-// Stopped at any batch, saved, loaded and continued: the same test figures to the bit.
-TEST_P(EveryModel, ResumesToTheSameBits) {
-  const LinkTask task(small_network());
+class EveryModel : public ::testing::TestWithParam<std::string> {};
+class EveryMiner : public ::testing::TestWithParam<std::string> {};
+
+template <class Registry>
+std::vector<std::string> names_of(const Registry& registry) {
+  const std::vector<std::string_view> names = registry.names();
+  return {names.begin(), names.end()};
+}
+INSTANTIATE_TEST_SUITE_P(All, EveryMiner, ::testing::ValuesIn(names_of(miners())),
+                         [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(All, EveryModel, ::testing::ValuesIn(names_of(models())),
+                         [](const auto& test) { return test.param; });
+
+/// Stopped after some batches, saved, loaded and continued: the same records and test figures.
+void expect_resumes(const GivenOptions& given, std::initializer_list<std::int64_t> stops) {
+  const Dataset network = small_network();
+  TrainingSession whole = session_of(given, network);
   TrainObserver nobody;
-  Trainer whole(task, quick(GetParam()), kSmall);
-  ASSERT_EQ(whole.run(nobody), TrainOutcome::kFinished);
-  const auto expected = test_run(whole, {.mrr_negatives = 5});
-
+  ASSERT_TRUE(whole.train(nobody));
+  const ordered_json expected = whole.test({.mrr_negatives = 5});
   const TemporaryFolder folder;
-  for (const std::int64_t batches : {1, 13, 30, 50}) {
-    Trainer first(task, quick(GetParam()), kSmall);
+  const RunFolder run(folder / "run");
+  std::filesystem::create_directory(run.path());
+  for (const std::int64_t batches : stops) {
+    TrainingSession first = session_of(given, network);
     StopAfter stop(batches);
-    ASSERT_EQ(first.run(stop), TrainOutcome::kInterrupted) << batches;
-    save_checkpoint(first.checkpoint(), folder / "checkpoint");
+    ASSERT_FALSE(first.train(stop)) << batches;
+    first.save_checkpoint(run);
 
-    Trainer second(task, quick(GetParam()), kSmall);
-    second.resume(load_checkpoint(folder / "checkpoint"));
-    ASSERT_EQ(second.run(nobody), TrainOutcome::kFinished);
-    EXPECT_EQ(test_run(second, {.mrr_negatives = 5}), expected)
+    TrainingSession second = session_of(given, network);
+    second.resume(run);
+    ASSERT_TRUE(second.train(nobody));
+    EXPECT_EQ(second.test({.mrr_negatives = 5}), expected)
         << "stopped after " << batches << " batches";
     ASSERT_EQ(second.records().size(), whole.records().size());
     for (std::size_t e = 0; e < whole.records().size(); ++e) {
       EXPECT_EQ(second.records()[e].losses, whole.records()[e].losses) << e;
+      EXPECT_EQ(second.records()[e].mining, whole.records()[e].mining) << e;
     }
   }
+}
+
+TEST_P(EveryModel, ResumesToTheSameBits) { expect_resumes(quick(GetParam()), {1, 13, 30, 50}); }
+
+// Caches, histories of scores, curricula and drawn positives go on where they were.
+TEST_P(EveryMiner, ResumesToTheSameBits) {
+  GivenOptions given = quick("jodie", {{"epochs", "5"}, {"miner", GetParam()}});
+  if (GetParam() == "curnm") {
+    given["tau"] = "0.95";  // caching begins after one improvement
+    TrainingSession session = session_of(given, small_network());
+    train(session);
+    ASSERT_EQ(session.records().back().mining.at("caching"), 1);
+  }
+  expect_resumes(given, {13, 40, 61, 84});
 }
 
 // At full width, where products are large enough for more than one thread.
 TEST_P(EveryModel, ThreadsDoNotMatterToTheBit) {
   Dataset network = small_network();
   network.node_features = features(network.events.num_nodes, 20);
-  const LinkTask task(std::move(network));
-  TrainObserver nobody;
-  TrainOptions options = quick(GetParam(), /*epochs=*/2);
-  options.miner = "curnm";
-  options.batch = 100;
   const auto run = [&](int threads) {
     const testing::ScopedThreads scope(threads);
-    Trainer trainer(task, options, {}, {.curnm = {.pi = 0.5}});
-    trainer.run(nobody);
-    std::vector<nlohmann::ordered_json> epochs;
-    for (const EpochRecord& record : trainer.records()) {
+    TrainingSession session = session_of({{"model", GetParam()},
+                                          {"miner", "curnm"},
+                                          {"epochs", "2"},
+                                          {"batch", "100"},
+                                          {"learning-rate", "1e-3"},
+                                          {"pi", "0.5"}},
+                                         network);
+    train(session);
+    std::vector<ordered_json> epochs;
+    for (const EpochRecord& record : session.records()) {
       epochs.push_back({record.losses, record.mining, record.validation_ap});
     }
-    return std::pair(epochs, test_run(trainer, {}));
+    return std::pair(epochs, session.test());
   };
   const auto expected = run(1);
   EXPECT_EQ(run(2), expected);
@@ -133,12 +196,14 @@ TEST_P(EveryModel, ThreadsDoNotMatterToTheBit) {
 }
 
 TEST_P(EveryModel, TestingTwiceGivesTheSameBits) {
-  const LinkTask task(small_network());
-  TrainObserver nobody;
-  Trainer trainer(task, quick(GetParam(), 1), kSmall);
-  trainer.run(nobody);
-  const auto once = test_run(trainer, {.mrr_negatives = 5});
-  EXPECT_EQ(test_run(trainer, {.mrr_negatives = 5}), once);
+  TrainingSession session = session_of(quick(GetParam(), {{"epochs", "1"}}), small_network());
+  train(session);
+  const ordered_json once = session.test({.mrr_negatives = 5});
+  EXPECT_EQ(session.test({.mrr_negatives = 5}), once);
+}
+
+double popularity_of(const Dataset& network) {
+  return test_baseline(LinkTask(network), "popularity")["test"]["random"]["ap"];
 }
 
 // A network whose destinations follow the preferences of their sources: popularity knows nothing of
@@ -147,13 +212,12 @@ TEST_P(EveryModel, LearnsWhatPopularityCannotKnow) {
   SyntheticOptions drift = synthetic_presets().front().options;
   drift.nodes = 300;
   drift.events = 6000;
-  const LinkTask task(generate(drift, "drift"));
-  TrainObserver nobody;
-  Trainer trainer(task, quick(GetParam(), 8), {.width = 32, .time_width = 16, .neighbors = 8});
-  trainer.run(nobody);
-  const double learned = test_run(trainer)["test"]["random"]["ap"];
-  const double popular = test_baseline(task, "popularity")["test"]["random"]["ap"];
-  EXPECT_GT(learned, popular + 0.05);
+  const Dataset network = generate(drift, "drift");
+  GivenOptions given = quick(GetParam(), {{"epochs", "16"}, {"width", "32"}});
+  if (given.contains("time-width")) given["time-width"] = "16";
+  if (given.contains("neighbors")) given["neighbors"] = "8";
+  const double learned = trained_and_tested(given, network)["test"]["random"]["ap"];
+  EXPECT_GT(learned, popularity_of(network) + 0.05);
 }
 
 /// The same times and sources with destinations drawn at random: there is nothing to learn.
@@ -166,55 +230,19 @@ TEST_P(EveryModel, LearnsNothingWhereThereIsNothing) {
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   for (NodeId& v : dst) v = distinct[rng.below(distinct.size())];
   network.events.dst = std::move(dst);
-  const LinkTask task(std::move(network));
-  TrainObserver nobody;
-  Trainer trainer(task, quick(GetParam(), 4), kSmall);
-  trainer.run(nobody);
   // 225 test events: the AP of noise has a standard deviation of about 0.03.
-  EXPECT_NEAR(test_run(trainer)["test"]["random"]["ap"].get<double>(), 0.5, 0.1);
-}
-
-class EveryMiner : public ::testing::TestWithParam<std::string_view> {};
-
-// Caches, histories of scores, curricula and drawn positives go on where they were.
-TEST_P(EveryMiner, ResumesToTheSameBits) {
-  const LinkTask task(small_network());
-  TrainOptions options = quick("jodie", 5);
-  options.miner = GetParam();
-  MinerOptions mining;
-  mining.curnm.tau = 0.95;  // caching begins after one improvement
-  TrainObserver nobody;
-  Trainer whole(task, options, kSmall, mining);
-  ASSERT_EQ(whole.run(nobody), TrainOutcome::kFinished);
-  if (GetParam() == "curnm") {
-    ASSERT_EQ(whole.records().back().mining.at("caching"), 1);
-  }
-  const auto expected = test_run(whole);
-  for (const std::int64_t batches : {13, 40, 61, 84}) {
-    Trainer first(task, options, kSmall, mining);
-    StopAfter stop(batches);
-    ASSERT_EQ(first.run(stop), TrainOutcome::kInterrupted) << batches;
-    Trainer second(task, options, kSmall, mining);
-    second.resume(first.checkpoint());
-    ASSERT_EQ(second.run(nobody), TrainOutcome::kFinished);
-    EXPECT_EQ(test_run(second), expected) << "stopped after " << batches << " batches";
-    for (std::size_t e = 0; e < whole.records().size(); ++e) {
-      EXPECT_EQ(second.records()[e].losses, whole.records()[e].losses) << e;
-      EXPECT_EQ(second.records()[e].mining, whole.records()[e].mining) << e;
-    }
-  }
+  EXPECT_NEAR(
+      trained_and_tested(quick(GetParam(), {{"epochs", "4"}}), network)["test"]["random"]["ap"]
+          .get<double>(),
+      0.5, 0.1);
 }
 
 TEST_P(EveryMiner, LearnsWhatPopularityCannotKnow) {
-  const LinkTask task(generate({.nodes = 200, .events = 4000, .communities = 4, .edge_features = 8},
-                               "communities"));
-  TrainOptions options = quick("jodie", 12);
-  options.miner = GetParam();
-  TrainObserver nobody;
-  Trainer trainer(task, options, kSmall);
-  trainer.run(nobody);
-  const double learned = test_run(trainer)["test"]["random"]["ap"];
-  const double popular = test_baseline(task, "popularity")["test"]["random"]["ap"];
+  const Dataset network =
+      generate({.nodes = 200, .events = 4000, .communities = 4, .edge_features = 8}, "communities");
+  const double learned = trained_and_tested(
+      quick("jodie", {{"epochs", "12"}, {"miner", GetParam()}}), network)["test"]["random"]["ap"];
+  const double popular = popularity_of(network);
   if (GetParam() == "recent") {
     // All its negatives are former partners: it learns to avoid the community that a source likes.
     EXPECT_LT(learned, popular);
@@ -222,17 +250,6 @@ TEST_P(EveryMiner, LearnsWhatPopularityCannotKnow) {
     EXPECT_GT(learned, popular + 0.05);
   }
 }
-
-std::vector<std::string_view> miner_names() {
-  std::vector<std::string_view> names;
-  for (const MinerEntry& entry : miners()) names.push_back(entry.name);
-  return names;
-}
-INSTANTIATE_TEST_SUITE_P(All, EveryMiner, ::testing::ValuesIn(miner_names()),
-                         [](const auto& test) { return std::string(test.param); });
-
-INSTANTIATE_TEST_SUITE_P(All, EveryModel, ::testing::ValuesIn(model_names()),
-                         [](const auto& test) { return std::string(test.param); });
 
 TEST(BatchBoundariesTest, CoverTheEventsOnceAllShiftedAlike) {
   std::set<std::int64_t> shifts;
@@ -260,150 +277,130 @@ TEST(BatchBoundariesTest, FewEvents) {
 }
 
 TEST(TrainerTest, StopsEarlyAndKeepsTheBest) {
-  const LinkTask task(small_network());
-  TrainOptions options = quick("jodie", 100);
-  options.patience = 2;
-  options.tolerance = 1;  // nothing ever doubles: the first epoch stays the best
-  TrainObserver nobody;
-  Trainer trainer(task, options, kSmall);
-  EXPECT_EQ(trainer.run(nobody), TrainOutcome::kStoppedEarly);
-  EXPECT_EQ(trainer.best_epoch(), 0);
-  EXPECT_EQ(trainer.records().size(), 3U);
+  Training training(
+      quick("jodie",
+            {{"epochs", "100"}, {"patience", "2"}, {"tolerance", "1"}}),  // nothing ever doubles
+      small_network());
+  EXPECT_EQ(training.run(), TrainOutcome::kStoppedEarly);
+  EXPECT_EQ(training.trainer.early_stopping().best_epoch(), 0);
+  EXPECT_EQ(training.trainer.records().size(), 3U);
 }
 
-// mu |Theta|² is no part of the graph: the optimiser must be told of it.
-TEST(TrainerTest, TheNormOfTheParametersIsHeldDown) {
-  const LinkTask task(small_network());
-  const auto norm = [&](double mu) {
-    MinerOptions miner;
-    miner.curnm.mu = mu;
-    TrainOptions options = quick("jodie", /*epochs=*/1);
-    options.miner = "curnm";
-    Trainer trainer(task, options, kSmall, miner);
-    TrainObserver nobody;
-    trainer.run(nobody);
+TEST(TrainerTest, WeightDecayHoldsTheNormOfTheParametersDown) {
+  const auto norm = [&](const char* decay) {
+    Training training(
+        quick("jodie", {{"epochs", "1"}, {"miner", "curnm"}, {"weight-decay", decay}}),
+        small_network());
+    training.run();
     double sum = 0;
-    for (const torch::Tensor& parameter : trainer.model().parameters()) {
+    for (const Tensor& parameter : training.trainer.learner().model->parameters()) {
       sum += parameter.square().sum().item<double>();
     }
     return sum;
   };
-  EXPECT_LT(norm(1), 0.95 * norm(0));
+  EXPECT_LT(norm("1"), 0.95 * norm("0"));
 }
 
-TEST(TrainerTest, SkippedBatchesAreSeenAndNotLearnedFrom) {
-  const LinkTask task(small_network());
-  Trainer trainer(task, quick("tgn"), kSmall);
-  const std::vector<torch::Tensor> before = trainer.model().state();
-  std::vector<torch::Tensor> parameters;
-  for (const torch::Tensor& p : trainer.model().parameters()) parameters.push_back(p.clone());
-  trainer.skip(trainer.batches() - 2);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    EXPECT_TRUE(torch::equal(parameters[i], trainer.model().parameters()[i]));
-  }
-  bool changed = false;
+TEST(TrainerTest, TheHookSeesGradientsBeforeTheyAreUsed) {
+  Training training(quick("tgn", {{"epochs", "1"}}), small_network());
+  std::int64_t calls = 0;
+  training.trainer.step().before_update = [&](Learner& learner) {
+    ++calls;
+    for (const Tensor& parameter : learner.model->parameters()) {
+      if (parameter.grad().defined()) parameter.mutable_grad().zero_();
+    }
+    for (const Tensor& parameter : learner.decoder->parameters()) {
+      parameter.mutable_grad().zero_();
+    }
+  };
+  std::vector<Tensor> before;
+  for (const Tensor& p : training.trainer.learner().model->parameters())
+    before.push_back(p.clone());
+  training.run();
+  EXPECT_EQ(calls, std::ssize(batch_boundaries(training.task, training.spec.train, 0)) - 1);
   for (std::size_t i = 0; i < before.size(); ++i) {
-    changed = changed || !torch::equal(before[i], trainer.model().state()[i]);
+    EXPECT_TRUE(at::equal(before[i], training.trainer.learner().model->parameters()[i]))
+        << "zeroed gradients move nothing";
   }
-  EXPECT_TRUE(changed) << "memory";
-  StopAfter stop(2);
-  EXPECT_EQ(trainer.run(stop), TrainOutcome::kInterrupted);
-  EXPECT_EQ(trainer.records().size(), 1U) << "two batches were left of the first epoch";
 }
 
-TEST(TrainerTest, OptionsOfACheckpointAreComparedWhereTheyMatter) {
-  const LinkTask task(small_network());
-  Trainer trainer(task, quick("tgn"), kSmall);
-  Checkpoint checkpoint = trainer.checkpoint();
+TEST(TrainerTest, ACheckpointIsComparedWithTheRun) {
+  Training training(quick("tgn"), small_network());
+  TensorFile checkpoint = training.checkpoint();
   auto& options = checkpoint.document["options"];
   EXPECT_FALSE(options["miner"].contains("plateau")) << "random has none";
-  options["miner"]["plateau"] = "raise";  // as of an older program, which named all
-  options["miner"].erase("corrupt");      // and did not have this one
-  trainer.resume(checkpoint);
   options["model"]["width"] = 7;
-  EXPECT_TRUE(fails([&] { trainer.resume(checkpoint); }, {"written with width 7, and not"}));
+  EXPECT_TRUE(fails([&] { training.resume(checkpoint); }, {"written with width 7, and not"}));
+  options["model"]["width"] = 16;
+  options["miner"].erase("corrupt");  // as of a program that did not have it
+  EXPECT_TRUE(fails<UnusableRun>([&] { training.resume(checkpoint); },
+                                 {"older program without --corrupt"}));
 }
 
-TEST(TrainerTest, ALossThatIsNoNumberStopsTheRunWithAdvice) {
+TEST(TrainerTest, ALossThatIsNotANumberStopsTheRunWithAdvice) {
   Dataset network = small_network();
-  std::vector<float> features(static_cast<std::size_t>(network.events.size()), 1);
-  features[700] = std::numeric_limits<float>::quiet_NaN();
-  network.edge_features = {std::move(features), 1};
-  const LinkTask task(std::move(network));
-  TrainObserver nobody;
+  std::vector<float> values(static_cast<std::size_t>(network.events.size()), 1);
+  values[700] = std::numeric_limits<float>::quiet_NaN();
+  network.edge_features = {std::move(values), 1};
   for (const char* path : {"fast", "plain"}) {
     for (const char* miner : {"random", "curnm"}) {
-      TrainOptions options = quick("tgn");
-      options.path = path;
-      options.miner = miner;
-      Trainer trainer(task, options, kSmall);
-      EXPECT_TRUE(fails([&] { trainer.run(nobody); }, {"the loss became", "--learning-rate"}))
+      TrainingSession session =
+          session_of(quick("tgn", {{"path", path}, {"miner", miner}}), network);
+      EXPECT_TRUE(fails([&] { train(session); }, {"the loss became", "--learning-rate"}))
           << path << miner;
     }
   }
 }
 
-TEST(TrainerTest, AScoreThatIsNoNumberStopsTheRun) {
+TEST(TrainerTest, AScoreThatIsNotANumberStopsTheRun) {
   Dataset network = small_network();
-  std::vector<float> features(static_cast<std::size_t>(network.events.size()), 1);
+  std::vector<float> values(static_cast<std::size_t>(network.events.size()), 1);
   // A message of a validation event, which later ones see.
-  features[static_cast<std::size_t>(0.8 * static_cast<double>(features.size()))] =
+  values[static_cast<std::size_t>(0.8 * static_cast<double>(values.size()))] =
       std::numeric_limits<float>::quiet_NaN();
-  network.edge_features = {std::move(features), 1};
-  const LinkTask task(std::move(network));
-  TrainObserver nobody;
+  network.edge_features = {std::move(values), 1};
   for (const char* miner : {"random", "curnm"}) {
-    TrainOptions options = quick("tgn");
-    options.miner = miner;
-    Trainer trainer(task, options, kSmall);
-    EXPECT_TRUE(fails([&] { trainer.run(nobody); }, {"the score of a link", "is nan"})) << miner;
+    TrainingSession session = session_of(quick("tgn", {{"miner", miner}}), network);
+    EXPECT_TRUE(fails([&] { train(session); }, {"the score of a link", "is nan"})) << miner;
   }
 }
 
 // The paths round differently, so their trainings drift apart, but not far.
 TEST_P(EveryModel, BothPathsLearnTheSame) {
-  const LinkTask task(small_network());
-  TrainObserver nobody;
   std::map<std::string, double> ap;
   for (const char* path : {"fast", "plain"}) {
-    TrainOptions options = quick(GetParam(), 5);
-    options.path = path;
-    options.miner = "curnm";
-    options.learning_rate = 1e-4;
-    Trainer trainer(task, options, kSmall);
-    trainer.run(nobody);
-    ap[path] = test_run(trainer)["test"]["trans"]["ap"];
+    ap[path] = trained_and_tested(
+        quick(GetParam(),
+              {{"epochs", "5"}, {"path", path}, {"miner", "curnm"}, {"learning-rate", "1e-4"}}),
+        small_network())["test"]["trans"]["ap"];
   }
   EXPECT_NEAR(ap["fast"], ap["plain"], 1e-3);
 }
 
 // More threads than cores, a width that is no multiple of any vector, batches of a single event.
 TEST_P(EveryModel, ThreadsDoNotMatterToTheBitAtOddSizes) {
-  const LinkTask task(generate({.nodes = 40, .events = 300, .communities = 4}, "tiny"));
-  TrainObserver nobody;
+  const Dataset network = generate({.nodes = 40, .events = 300, .communities = 4}, "tiny");
+  GivenOptions given = quick(GetParam(), {{"epochs", "1"},
+                                          {"batch", "1"},
+                                          {"miner", "curnm"},
+                                          {"learning-rate", "1e-4"},
+                                          {"width", "13"}});
+  if (given.contains("time-width")) given["time-width"] = "7";
+  if (GetParam() != "jodie") given["heads"] = "1";
   const auto run = [&](int threads) {
     const testing::ScopedThreads scope(threads);
-    TrainOptions options = quick(GetParam(), 1);
-    options.batch = 1;
-    options.miner = "curnm";
-    options.learning_rate = 1e-4;
-    ModelOptions odd = kSmall;
-    odd.width = 13;
-    odd.heads = 1;
-    odd.time_width = 7;
-    Trainer trainer(task, options, odd);
-    trainer.run(nobody);
-    const EpochRecord& record = trainer.records().front();
+    TrainingSession session = session_of(given, network);
+    train(session);
+    const EpochRecord& record = session.records().front();
     return std::tuple(record.validation_ap, record.losses, record.mining);
   };
   EXPECT_EQ(run(1), run(5));
 }
 
 TEST(CheckpointTest, DamageIsFound) {
-  const LinkTask task(small_network());
-  Trainer trainer(task, quick("jodie", 1), kSmall);
+  const Training training(quick("jodie", {{"epochs", "1"}}), small_network());
   const TemporaryFolder folder;
-  save_checkpoint(trainer.checkpoint(), folder / "checkpoint");
+  save_checkpoint(training.checkpoint(), folder / "checkpoint");
   std::ifstream in(folder / "checkpoint", std::ios::binary);
   const std::string bytes(std::istreambuf_iterator<char>(in), {});
   for (std::size_t at : {std::size_t{0}, std::size_t{30}, bytes.size() / 2, bytes.size() - 1}) {
@@ -414,32 +411,34 @@ TEST(CheckpointTest, DamageIsFound) {
     EXPECT_TRUE(fails([&] { load_checkpoint(folder.write("cut", bytes.substr(0, at))); }, {"cut"}))
         << at;
   }
+  std::string older = bytes;
+  older.replace(older.find(" 2\n"), 3, " 1\n");
+  EXPECT_TRUE(fails<UnusableRun>([&] { load_checkpoint(folder.write("older", older)); },
+                                 {"another version of curnm"}));
 }
 
 TEST(CheckpointTest, OfAnotherDataSetIsRefused) {
-  const LinkTask task(small_network(0));
-  const LinkTask other(small_network(1));
-  Trainer trainer(task, quick("jodie", 1), kSmall);
-  Trainer stranger(other, quick("jodie", 1), kSmall);
-  EXPECT_TRUE(fails([&] { stranger.resume(trainer.checkpoint()); }, {"another data set"}));
+  const GivenOptions given = quick("jodie", {{"epochs", "1"}});
+  const Training training(given, small_network(0));
+  Training stranger(given, small_network(1));
+  EXPECT_TRUE(fails([&] { stranger.resume(training.checkpoint()); }, {"another data set"}));
 }
 
 TEST(CheckpointTest, WithOtherOptionsIsRefused) {
-  const LinkTask task(small_network());
-  Trainer trainer(task, quick("jodie", 1), kSmall);
-  Trainer wider(task, quick("jodie", 1), {.width = 20, .time_width = 8});
+  const Training training(quick("jodie", {{"epochs", "1"}}), small_network());
+  Training wider(quick("jodie", {{"epochs", "1"}, {"width", "20"}}), small_network());
   EXPECT_TRUE(
-      fails([&] { wider.resume(trainer.checkpoint()); }, {"written with width 16, and not 20"}));
-  Trainer longer(task, quick("jodie", 2), kSmall);
-  EXPECT_TRUE(fails([&] { longer.resume(trainer.checkpoint()); }, {"epochs 1, and not 2"}));
+      fails([&] { wider.resume(training.checkpoint()); }, {"written with width 16, and not 20"}));
+  Training longer(quick("jodie", {{"epochs", "2"}}), small_network());
+  EXPECT_TRUE(fails([&] { longer.resume(training.checkpoint()); }, {"epochs 1, and not 2"}));
 }
 
 TEST(CheckpointTest, OfAnotherShapeIsRefused) {
-  EdgeDecoder narrow(4);
-  EdgeDecoder wide(5);
-  Checkpoint checkpoint;
-  checkpoint.put("decoder", narrow);
-  EXPECT_TRUE(fails([&] { checkpoint.restore("decoder", wide); }, {"does not fit the model"}));
+  const auto narrow = make_decoder("additive", decoders().at("additive").defaults, {.width = 4});
+  const auto wide = make_decoder("additive", decoders().at("additive").defaults, {.width = 5});
+  TensorFile checkpoint;
+  checkpoint.put("decoder", *narrow);
+  EXPECT_TRUE(fails([&] { checkpoint.restore("decoder", *wide); }, {"does not fit the model"}));
 }
 
 }  // namespace

@@ -6,12 +6,11 @@
 #include "curnm/curriculum/curriculum.h"
 #include "curnm/curriculum/pool.h"
 #include "curnm/curriculum/selection.h"
+#include "curnm/graph/distinct_nodes.h"
 #include "curnm/miners/curnm/factors.h"
 #include "curnm/miners/curnm/objective.h"
 #include "curnm/miners/curnm/telemetry.h"
 #include "curnm/miners/losses.h"
-#include "curnm/miners/miners.h"
-#include "curnm/miners/random_pairs.h"
 #include "curnm/nn/fused.h"
 #include "curnm/nn/tensors.h"
 
@@ -29,25 +28,27 @@ namespace {
 /// place of each equation.
 class CurnmMiner final : public NegativeMiner {
  public:
-  CurnmMiner(const MinerOptions& options, const MinerContext& context)
-      : options_(options.curnm),
+  CurnmMiner(const CurnmOptions& options, const MinerContext& context)
+      : options_(options),
         context_(context),
         curriculum_(options_),
-        pool_(context.partners, context.graph, context.destinations, options_.pool,
+        pool_(context.past.partners, context.past.graph, context.destinations, options_.pool,
               options_.gamma_hist),
-        random_(context, options.corruption.corrupt),
+        random_(context.past.pairs, context.destinations,
+                distinct_nodes({context.events->src.begin(), context.events->src.end()}),
+                options_.corrupt),
         first_time_(context.events->time.front()),
         period_(std::max(context.events->time.back() - first_time_, 0.0)) {
-    if (options_.ablate != "cache") {
+    if (options_.ablate != Ablation::kCache) {
       cache_ = std::make_unique<HardCache>(context.events->size(), options_.pool / 2);
     }
-    if (options_.ablate != "disentangle") {
+    if (options_.ablate != Ablation::kDisentangle) {
       factors_ = register_module(
           "factors", std::make_shared<Factors>(Factors::Options{
                          .width = context.width,
                          .time2vec_width = options_.time2vec_width,
                          .shortest_time = period_ > 0 ? median_step(*context.events) / period_ : 1,
-                         .temporal = options_.ablate != "temporal",
+                         .temporal = options_.ablate != Ablation::kTemporal,
                          .path = context.path}));
     }
   }
@@ -58,79 +59,53 @@ class CurnmMiner final : public NegativeMiner {
   }
 
   Candidates propose(const EventBatch& batch, const Rng& key) override {
-    Candidates candidates = pool_.build(batch, difficulty_.caching ? cache_.get() : nullptr, key);
-    // Learned from, or at least measured.
-    if (difficulty_.delta > 0 || options_.curriculum_metric == "training") {
-      candidates.extra = random_.draw(batch, selected_of(batch.size()), key);
-    }
-    return candidates;
+    // Random negatives are learned from, or at least measured.
+    const bool random = difficulty_.delta > 0 || follows_training();
+    return pool_.build(batch, difficulty_.caching ? cache_.get() : nullptr, key,
+                       {&random_, random ? selected_of(batch.size()) : 0});
   }
 
-  Mined mine(const EventBatch& batch, const Candidates& candidates, const Embedded& z,
-             const EdgeDecoder& decoder) override {
-    const LinkFunction link = decoder.function();
-    const Times times(batch, candidates, [&](Timestamp t) { return fraction(t); });
-    const std::int64_t all = batch.size() * candidates.width;
+  Mined mine(const EventBatch& batch, const Candidates& candidates, const Embedded& embedded,
+             const Decoder& decoder) override {
+    const Times times(batch, candidates, *this);
     Mined mined;
-    std::vector<std::int64_t> chosen(static_cast<std::size_t>(all));
-    std::iota(chosen.begin(), chosen.end(), 0);
-    const bool selective = selected_of(batch.size()) < all;
-    if (selective) chosen = select(candidates, z, link, times, mined.candidate_logits);
-    const Embedded part = selective ? z.restricted(chosen) : z;
-
-    const torch::Tensor which = to_tensor(chosen, z.z.device());
-    const Scored scored(link, part, torch::div(which, candidates.width, "floor"));
-    const Logits logits = learn(link, part, scored);
-    const torch::Tensor zero = torch::zeros({}, z.z.options());
-    LossParts parts{
-        .positive = mean(positive_bce(logits.positive), z.path),
-        .random = logits.random.numel() > 0 ? mean(negative_bce(logits.random), z.path) : zero,
-        .selected = mean(negative_bce(logits.selected), z.path),
-        .contrastive = zero,
-        .squared_norm =
-            options_.mu > 0 ? squared_norm(context_.parameters, context_.path).detach() : zero};
-    if (factors_ && options_.lambda > 0) {
-      parts.contrastive = contrast(link, part, scored, times, which, mined.measures);
+    const std::int64_t all = embedded.links.candidates().size;
+    if (selected_of(batch.size()) >= all) {
+      std::vector<std::int64_t> chosen(index(all));
+      std::iota(chosen.begin(), chosen.end(), 0);
+      learn(embedded, decoder, times, chosen, mined);
+      describe(batch, candidates, chosen, mined);
+      return mined;
     }
-    mined.loss = total_loss(parts, difficulty_.delta, options_.lambda, options_.mu);
-    mined.decay = options_.mu;  // the norm counts in the loss, its gradient is the optimiser's
-    mined.losses = {{"positive", parts.positive.item<double>()},
-                    {"random", parts.random.item<double>()},
-                    {"selected", parts.selected.item<double>()},
-                    {"contrastive", parts.contrastive.item<double>()},
-                    {"squared_norm", parts.squared_norm.item<double>()}};
-    mined.positive_logits = logits.positive.detach();
-    if (!selective) mined.candidate_logits = logits.selected.detach();
-    if (logits.random.numel() > 0) {
-      mined.measures["training_auc"] = training_auc(mined.positive_logits, logits.random.detach());
-    }
-    describe_pool(candidates, chosen, mined.candidate_logits, mined.measures);
-    mined.measures["false_negative_share"] =
-        false_negative_share(batch, candidates, chosen, *context_.events, *context_.pairs);
+    const std::vector<std::int64_t> chosen =
+        select(embedded, decoder, times, mined.candidate_logits);
+    const Links::Part part = embedded.links.with_candidates(chosen);
+    const Tensor z =
+        select_rows(embedded.z, to_tensor(part.roots, embedded.z.device()), embedded.path);
+    learn({part.links, z, embedded.path}, decoder, times, chosen, mined);
+    describe(batch, candidates, chosen, mined);
     return mined;
   }
 
   void observe(const EventBatch& batch, const Candidates& candidates, const Mined& mined) override {
-    const auto auc = mined.measures.find("training_auc");
-    if (auc != mined.measures.end()) {
-      training_auc_sum_ += auc->second;
+    if (mined.training_auc) {
+      training_auc_sum_ += *mined.training_auc;
       ++training_batches_;
     }
     if (!difficulty_.caching) return;
-    const torch::Tensor p = sigmoid_of(mined.candidate_logits).to(torch::kCPU).contiguous();
+    const Tensor p = sigmoid_of(mined.candidate_logits).to(at::kCPU).contiguous();
     const std::span<const float> probabilities(p.data_ptr<float>(),
                                                static_cast<std::size_t>(p.numel()));
     const auto width = static_cast<std::size_t>(candidates.width);
     std::vector<std::int64_t> fresh(batch.src.size());
     parallel_for(batch.size(), /*grain=*/32, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-        const std::int64_t event = batch.first + static_cast<std::int64_t>(i);
         fresh[i] = cache_->refresh(
-            event, std::span(candidates.nodes).subspan(i * width, width),
-            probabilities.subspan(i * width, width),
-            candidates.kinds[i * width] == CandidateKind::kHard, difficulty_.alpha,
+            batch.first + static_cast<std::int64_t>(i),
+            std::span(candidates.nodes).subspan(i * width, width),
+            probabilities.subspan(i * width, width), candidates.late[i] != 0, difficulty_.alpha,
             Rng(context_.seed, Stream::kHardCache, static_cast<std::uint64_t>(epoch_),
-                static_cast<std::uint64_t>(event)));
+                static_cast<std::uint64_t>(batch.events[i])));
       }
     });
     for (std::int64_t count : fresh) renewed_ += count;
@@ -138,7 +113,7 @@ class CurnmMiner final : public NegativeMiner {
   }
 
   void end_epoch(double validation_metric) override {
-    curriculum_.record(options_.curriculum_metric == "training"
+    curriculum_.record(follows_training()
                            ? training_auc_sum_ / static_cast<double>(training_batches_)
                            : validation_metric);
     training_auc_sum_ = 0;
@@ -179,20 +154,20 @@ class CurnmMiner final : public NegativeMiner {
     return notes;
   }
 
-  std::vector<torch::Tensor> state() const override {
+  std::vector<Tensor> state() const override {
     const std::vector<double> counters = {training_auc_sum_, static_cast<double>(training_batches_),
                                           static_cast<double>(renewed_),
                                           static_cast<double>(refreshed_)};
-    std::vector<torch::Tensor> state = {to_tensor(curriculum_.state(), torch::kCPU),
-                                        to_tensor(counters, torch::kCPU)};
+    std::vector<Tensor> state = {to_tensor(curriculum_.state(), at::kCPU),
+                                 to_tensor(counters, at::kCPU)};
     if (cache_) {
-      state.push_back(to_tensor(cache_->raw_nodes(), torch::kCPU));
-      state.push_back(to_tensor(cache_->raw_scores(), torch::kCPU));
+      state.push_back(to_tensor(cache_->raw_nodes(), at::kCPU));
+      state.push_back(to_tensor(cache_->raw_scores(), at::kCPU));
     }
     return state;
   }
 
-  void set_state(const std::vector<torch::Tensor>& state) override {
+  void set_state(const std::vector<Tensor>& state) override {
     CURNM_ASSERT(state.size() == (cache_ ? 4U : 2U));
     std::vector<double> curriculum(static_cast<std::size_t>(state[0].numel()));
     copy_to(state[0], std::span(curriculum));
@@ -209,102 +184,144 @@ class CurnmMiner final : public NegativeMiner {
   }
 
  private:
-  /// Embeddings of the links, and the decoder's projections, each once.
-  struct Scored {
-    Scored(const LinkFunction& link, const Embedded& z, torch::Tensor owners)
-        : owner(std::move(owners)) {
-      // One gather and one split: their gradients come back in one piece.
-      const std::vector<torch::Tensor> h =
-          z.rows(torch::cat({z.sources.index_select(0, z.source), z.dst, z.candidates}))
-              .split_with_sizes({z.source.numel(), z.dst.numel(), z.candidates.numel()});
-      h_u = h[0];
-      h_v = h[1];
-      h_candidates = h[2];
-      sources = link.source(z.rows(z.sources));
-      source_of = z.source.index_select(0, owner);
-      destinations = link.destination(z.z);
-    }
-    torch::Tensor owner;         // of each candidate: its positive
-    torch::Tensor h_u;           // [B,D]
-    torch::Tensor h_v;           // [B,D]
-    torch::Tensor h_candidates;  // [n,D]
-    torch::Tensor sources;       // [S,D]
-    torch::Tensor source_of;     // of each candidate: that of its positive
-    torch::Tensor destinations;  // [R,D]
-  };
-
-  struct Logits {
-    torch::Tensor positive;  // [B]
-    torch::Tensor selected;  // of the candidates
-    torch::Tensor random;    // of the extra pairs
-  };
-
   /// The times that the temporal factor sees, as fractions of the training period.
   struct Times {
-    template <class Fraction>
-    Times(const EventBatch& batch, const Candidates& candidates, const Fraction& fraction) {
+    Times(const EventBatch& batch, const Candidates& candidates, const CurnmMiner& miner) {
       const auto mapped = [&](std::span<const Timestamp> times) {
         std::vector<double> values;
-        for (Timestamp t : times) values.push_back(fraction(t));
-        return values;
+        for (Timestamp t : times) values.push_back(miner.fraction(t));
+        return to_tensor(values, miner.context_.device);
       };
-      now = to_tensor(mapped(batch.time), torch::kCPU);
-      met = to_tensor(mapped(candidates.met), torch::kCPU);
-      seen = to_tensor(mapped(candidates.seen), torch::kCPU);
+      now = mapped(batch.time);
+      met = mapped(candidates.met);
+      seen = mapped(candidates.seen);
     }
-    torch::Tensor now;   // [B]
-    torch::Tensor met;   // [B·M]
-    torch::Tensor seen;  // [B·M]
+    Tensor now;   // [B]
+    Tensor met;   // [B·M]
+    Tensor seen;  // [B·M]
   };
   /// "Never" is 0, as in the paper.
   double fraction(Timestamp t) const {
     return t == kNever || period_ == 0 ? 0 : (t - first_time_) / period_;
   }
 
-  /// The logits that the loss is made of, in one pass.
-  static Logits learn(const LinkFunction& link, const Embedded& z, const Scored& scored) {
-    const torch::Tensor all =
-        link.logits(scored.sources, torch::cat({z.source, scored.source_of, z.extra_source}),
-                    scored.destinations, torch::cat({z.dst, z.candidates, z.extra_dst}));
-    const std::int64_t positives = z.dst.numel();
-    const std::int64_t selected = z.candidates.numel();
-    return {.positive = all.narrow(0, 0, positives),
-            .selected = all.narrow(0, positives, selected),
-            .random = all.narrow(0, positives + selected, z.extra_dst.numel())};
+  /// Which logits factors are compared by, each candidate beside its own positive.
+  static FactorLogits paired(const SplitLogits& logits, const Links& links, const Tensor& owner) {
+    const auto of_positive = [&](const Tensor& all) {
+      return of_links(all, links.positives()).index_select(0, owner);
+    };
+    return {.positive_relevant = of_positive(logits.part),
+            .positive_irrelevant = of_positive(logits.rest),
+            .negative_relevant = of_links(logits.part, links.candidates()),
+            .negative_irrelevant = of_links(logits.rest, links.candidates())};
   }
 
-  /// Factor logits of the candidates of z, which are those at the positions `which` of the pools.
-  FactorLogits factor_logits(const LinkFunction& link, const Embedded& z, const Scored& scored,
-                             const Times& times, const torch::Tensor& which,
-                             std::map<std::string, double>* measures) {
-    const torch::Device device = z.z.device();
-    const std::int64_t positives = z.dst.numel();
-    const torch::Tensor rows = torch::cat({z.dst, z.candidates});
-    const Factor positive = factors_->positive(scored.h_u, scored.h_v, times.now.to(device));
-    torch::Tensor recency = factors_->recency(times.met.to(device), times.seen.to(device));
-    if (recency.defined() && which.numel() < recency.size(0)) {
-      recency = select_rows(recency, which, z.path);
+  /// The relevant factors of the destinations of positives and candidates, [B+n,D]; the irrelevant
+  /// ones, Eq. (11), are what remains of their embeddings. `which`: the places of the candidates in
+  /// the pools.
+  Tensor relevant_factors(const Embedded& embedded, const Times& times, const Tensor& owner,
+                          std::span<const std::int64_t> which,
+                          std::map<std::string, double>* measures) const {
+    const Links& links = embedded.links;
+    const std::int64_t positives = links.positives().size;
+    const std::int64_t candidates = links.candidates().size;
+    // One gather and one split: their gradients come back in one piece.
+    std::vector<std::int64_t> rows;
+    rows.reserve(index(2 * positives + candidates));
+    for (std::int64_t i = 0; i < positives; ++i) rows.push_back(links.source_root(i));
+    const auto destinations = links.destination().first(index(positives + candidates));
+    rows.insert(rows.end(), destinations.begin(), destinations.end());
+    const std::vector<Tensor> h =
+        select_rows(embedded.z, to_tensor(rows, embedded.z.device()), embedded.path)
+            .split_with_sizes({positives, positives, candidates});
+    const Factor positive = factors_->positive(h[0], h[1], times.now);
+    Tensor recency = factors_->recency(times.met, times.seen);
+    if (recency.defined() && std::ssize(which) < recency.size(0)) {
+      recency = select_rows(recency, to_tensor(which, embedded.z.device()), embedded.path);
     }
-    const Factor negative =
-        factors_->negative(positive, scored.owner, scored.h_candidates, recency);
+    const Factor negative = factors_->negative(positive, owner, h[2], recency);
     if (measures != nullptr) {
-      (*measures)["positive_gate"] = mean(positive.gate.detach(), z.path).item<double>();
-      (*measures)["negative_gate"] = mean(negative.gate.detach(), z.path).item<double>();
+      (*measures)["positive_gate"] = mean(positive.gate.detach(), embedded.path).item<double>();
+      (*measures)["negative_gate"] = mean(negative.gate.detach(), embedded.path).item<double>();
     }
-    // Eq. (11): the irrelevant factor is the rest of the embedding; so is its projection.
-    const torch::Tensor relevant = torch::cat({positive.relevant, negative.relevant});
-    const SplitLogits logits = link.split(scored.sources, torch::cat({z.source, scored.source_of}),
-                                          scored.destinations, rows, link.destination(relevant));
-    const auto of_positive = [&](const torch::Tensor& all) {
-      return all.narrow(0, 0, positives).index_select(0, scored.owner);
-    };
-    const auto of_negative = [&](const torch::Tensor& all) {
-      return all.narrow(0, positives, scored.owner.numel());
-    };
-    return {.positive_relevant = of_positive(logits.parts),
-            .positive_irrelevant = of_positive(logits.rests),
-            .negative_relevant = of_negative(logits.parts),
-            .negative_irrelevant = of_negative(logits.rests)};
+    return at::cat({positive.relevant, negative.relevant});
+  }
+
+  /// Positions of the selected candidates, ascending; `logits` receives those of all.
+  std::vector<std::int64_t> select(const Embedded& embedded, const Decoder& decoder,
+                                   const Times& times, Tensor& logits) const {
+    const NoGradGuard no_grad;
+    const Links& links = embedded.links;
+    Tensor scores;
+    if (factors_) {
+      std::vector<std::int64_t> every(links.owner().size());
+      std::iota(every.begin(), every.end(), 0);
+      const Tensor owner = to_tensor(links.owner(), embedded.z.device());
+      const SplitLogits split = decoder.split(
+          links, embedded.z, relevant_factors(embedded, times, owner, every, /*measures=*/nullptr));
+      logits = of_links(split.whole, links.candidates());
+      scores = closeness(paired(split, links, owner), difficulty_.beta, options_.closeness);
+    } else {
+      logits = scores = of_links(decoder.logits(links, embedded.z), links.candidates());
+    }
+    scores = scores.to(at::kCPU, at::kFloat).contiguous();
+    const std::span<const float> values(scores.data_ptr<float>(),
+                                        static_cast<std::size_t>(scores.numel()));
+    return by_row() ? top_of_rows(values, options_.pool, selected_of_row())
+                    : top(values, selected_of(links.positives().size));
+  }
+
+  /// The loss of the links, whose candidates stand at the places `chosen` of the pools.
+  void learn(const Embedded& embedded, const Decoder& decoder, const Times& times,
+             std::span<const std::int64_t> chosen, Mined& mined) const {
+    const Links& links = embedded.links;
+    const Tensor zero = at::zeros({}, embedded.z.options());
+    LossParts parts{.random = zero, .contrastive = zero};
+    Tensor logits;
+    if (factors_ && options_.lambda > 0) {
+      const Tensor owner = to_tensor(links.owner(), embedded.z.device());
+      if (options_.contrast_gradient == ContrastGradient::kAll) {
+        const SplitLogits split = decoder.split(
+            links, embedded.z, relevant_factors(embedded, times, owner, chosen, &mined.measures));
+        logits = split.whole;
+        parts.contrastive =
+            contrastive_loss(paired(split, links, owner), options_.contrast, embedded.path);
+      } else {
+        logits = decoder.logits(links, embedded.z);
+        const FrozenScope frozen(decoder);
+        const Embedded fixed{links, embedded.z.detach(), embedded.path};
+        const SplitLogits split = decoder.split(
+            links, fixed.z, relevant_factors(fixed, times, owner, chosen, &mined.measures));
+        parts.contrastive =
+            contrastive_loss(paired(split, links, owner), options_.contrast, embedded.path);
+      }
+    } else {
+      logits = decoder.logits(links, embedded.z);
+    }
+    const Tensor positive = of_links(logits, links.positives());
+    const Tensor selected = of_links(logits, links.candidates());
+    const Tensor random = of_links(logits, links.extra());
+    parts.positive = mean(positive_bce(positive), embedded.path);
+    parts.selected = mean(negative_bce(selected), embedded.path);
+    if (random.numel() > 0) {
+      parts.random = mean(negative_bce(random), embedded.path);
+      mined.training_auc = training_auc(positive.detach(), random.detach());
+    }
+    mined.loss = total_loss(parts, difficulty_.delta, options_.lambda);
+    mined.losses = {{"positive", parts.positive.item<double>()},
+                    {"random", parts.random.item<double>()},
+                    {"selected", parts.selected.item<double>()},
+                    {"contrastive", parts.contrastive.item<double>()}};
+    mined.positive_logits = positive.detach();
+    if (!mined.candidate_logits.defined()) mined.candidate_logits = selected.detach();
+  }
+
+  void describe(const EventBatch& batch, const Candidates& candidates,
+                std::span<const std::int64_t> chosen, Mined& mined) const {
+    if (mined.training_auc) mined.measures["training_auc"] = *mined.training_auc;
+    describe_pool(candidates, chosen, mined.candidate_logits, mined.measures);
+    mined.measures["false_negative_share"] =
+        false_negative_share(batch, candidates, chosen, *context_.events, *context_.past.pairs);
   }
 
   /// That of the last epoch, if each one makes progress over those before it.
@@ -316,47 +333,16 @@ class CurnmMiner final : public NegativeMiner {
     return pi;
   }
 
-  bool by_row() const { return options_.select == "row"; }
+  bool follows_training() const {
+    return options_.curriculum_metric == CurriculumMetric::kTraining;
+  }
+  bool by_row() const { return options_.select == Selection::kRow; }
   /// How many candidates of one pool are selected, if each has its share.
   std::int64_t selected_of_row() const { return selected_count(difficulty_.pi, options_.pool); }
   /// N_b, of as many pools as there are positives.
   std::int64_t selected_of(std::int64_t positives) const {
     return by_row() ? positives * selected_of_row()
                     : selected_count(difficulty_.pi, positives * options_.pool);
-  }
-
-  /// Positions of the selected candidates, ascending; `logits` receives those of all.
-  std::vector<std::int64_t> select(const Candidates& candidates, const Embedded& z,
-                                   const LinkFunction& link, const Times& times,
-                                   torch::Tensor& logits) {
-    const torch::NoGradGuard no_grad;
-    const torch::Tensor every = torch::arange(z.candidates.numel(), z.candidates.options());
-    const Scored scored(link, z, torch::div(every, candidates.width, "floor"));
-    logits = link.logits(scored.sources, scored.source_of, scored.destinations, z.candidates);
-    torch::Tensor scores = logits;
-    if (factors_) {
-      scores = closeness(factor_logits(link, z, scored, times, every, /*measures=*/nullptr),
-                         difficulty_.beta);
-    }
-    scores = scores.to(torch::kCPU, torch::kFloat32).contiguous();
-    const std::span<const float> values(scores.data_ptr<float>(),
-                                        static_cast<std::size_t>(scores.numel()));
-    return by_row() ? top_of_rows(values, candidates.width, selected_of_row())
-                    : top(values, selected_of(z.dst.numel()));
-  }
-
-  torch::Tensor contrast(const LinkFunction& link, const Embedded& z, const Scored& scored,
-                         const Times& times, const torch::Tensor& which,
-                         std::map<std::string, double>& measures) {
-    if (options_.contrast_gradient == "all") {
-      return contrastive_loss(factor_logits(link, z, scored, times, which, &measures),
-                              options_.contrast, z.path);
-    }
-    const Embedded fixed = z.detached();
-    const LinkFunction fixed_link = link.detached();
-    const Scored fixed_scores(fixed_link, fixed, scored.owner);
-    return contrastive_loss(factor_logits(fixed_link, fixed, fixed_scores, times, which, &measures),
-                            options_.contrast, z.path);
   }
 
   CurnmOptions options_;
@@ -379,9 +365,32 @@ class CurnmMiner final : public NegativeMiner {
 
 }  // namespace
 
-std::shared_ptr<NegativeMiner> make_curnm(const MinerOptions& options,
-                                          const MinerContext& context) {
-  return std::make_shared<CurnmMiner>(options, context);
+MinerEntry curnm_miner() {
+  return {
+      {.name = "curnm",
+       .summary = "curriculum negative mining",
+       .defaults = CurnmOptions{},
+       .presets = {{.name = "default", .summary = "the readings of the paper that measured best"},
+                   {.name = "as-printed",
+                    .summary = "the paper to the letter: without progress pi rises by 0.03, "
+                               "random negatives keep their source, scores are probabilities",
+                    .options = {{"corrupt", "destination"},
+                                {"plateau", "raise"},
+                                {"shrink", "0.03"},
+                                {"delta-min", "0.3"},
+                                {"closeness", "probabilities"},
+                                {"contrast", "raw"},
+                                {"weight-decay", "1e-13"}}},
+                   {.name = "ranking",
+                    .summary = "for ranking destinations of a given source, with --select-on "
+                               "source_historical",
+                    .options = {{"corrupt", "destination"},
+                                {"select", "row"},
+                                {"delta-min", "0.3"},
+                                {"contrast-gradient", "gates"}}}}},
+      [](const Options& options, const MinerContext& context) {
+        return std::make_shared<CurnmMiner>(options.as<CurnmOptions>(), context);
+      }};
 }
 
 }  // namespace curnm

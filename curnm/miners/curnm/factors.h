@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include "curnm/nn/linear.h"
 #include "curnm/nn/path.h"
 
@@ -11,7 +9,7 @@
 namespace curnm {
 
 /// z(x) = (x - mean) / std + 1 over the whole tensor; ones where all of x is the same.
-torch::Tensor normalise(const torch::Tensor& x, Path path = Path::kFast);
+Tensor normalise(const Tensor& x, Path path = Path::kFast);
 
 /// Time2Vec (Kazemi et al. 2019, arXiv 1907.05321v1) with a linear map on top: t2v(t)[0] = w_0 t +
 /// b_0, t2v(t)[i] = sin(w_i t + b_i), then D outputs.
@@ -19,51 +17,51 @@ torch::Tensor normalise(const torch::Tensor& x, Path path = Path::kFast);
 /// Times are fractions of the training period. Frequencies start log-spaced from one turn per
 /// period to one turn per `shortest`, so that both can be told apart. Phases are computed in
 /// double: float would lose the phase of the fast ones.
-class Time2Vec : public torch::nn::Module {
+class Time2Vec : public Module {
  public:
   Time2Vec(std::int64_t hidden, std::int64_t width, double shortest, Path path = Path::kFast);
 
   /// [n], double -> [n,D]
-  torch::Tensor forward(const torch::Tensor& t);
+  Tensor forward(const Tensor& t);
   /// forward(a) + forward(b), with one product.
-  torch::Tensor sum(const torch::Tensor& a, const torch::Tensor& b);
+  Tensor sum(const Tensor& a, const Tensor& b);
 
  private:
   /// t2v. [n] -> [n,hidden]
-  torch::Tensor encode(const torch::Tensor& t) const;
+  Tensor encode(const Tensor& t) const;
 
   Path path_;
-  torch::Tensor frequency_;  // [hidden], double
-  torch::Tensor phase_;      // [hidden], double
-  torch::nn::Linear out_;
+  Tensor frequency_;  // [hidden], double
+  Tensor phase_;      // [hidden], double
+  std::shared_ptr<Linear> out_;
 };
 
 /// The two halves of W [context ‖ h] + b, whose sigmoid says how far each component of h is let
 /// through. Two maps that are added, so that a context that many rows share is mapped once.
-class Gate : public torch::nn::Module {
+class Gate : public Module {
  public:
   explicit Gate(std::int64_t width, Path path = Path::kFast);
 
   /// The context's half, [n,D] -> [n,D].
-  torch::Tensor context(const torch::Tensor& context) { return linear(context, context_, path_); }
+  Tensor context(const Tensor& context) { return linear(context, *context_, path_); }
   /// h's half, [n,D] -> [n,D].
-  torch::Tensor own(const torch::Tensor& h) { return linear(h, own_, path_); }
+  Tensor own(const Tensor& h) { return linear(h, *own_, path_); }
 
  private:
   Path path_;
-  torch::nn::Linear context_;
-  torch::nn::Linear own_;
+  std::shared_ptr<Linear> context_;
+  std::shared_ptr<Linear> own_;
 };
 
 /// An embedding's relevant factor, and the gate that let it through.
 struct Factor {
-  torch::Tensor relevant;  // [n,D]
-  torch::Tensor gate;      // [n,D]
+  Tensor relevant;  // [n,D]
+  Tensor gate;      // [n,D]
 };
 
 /// The gates and the temporal factor. Rows of negatives belong to positives by `owner`: row r is a
 /// candidate of positive owner[r].
-class Factors : public torch::nn::Module {
+class Factors : public Module {
  public:
   struct Options {
     std::int64_t width = 0;  // D
@@ -75,16 +73,16 @@ class Factors : public torch::nn::Module {
   explicit Factors(const Options& options);
 
   /// Eqs. (7) and (8): h_v+ gated by h_u, enhanced by the time t of the positive. [B,D]
-  Factor positive(const torch::Tensor& h_u, const torch::Tensor& h_v, const torch::Tensor& t);
+  Factor positive(const Tensor& h_u, const Tensor& h_v, const Tensor& t);
 
   /// The temporal factor of Eq. (10): z(t2v(t_uv-) + t2v(t_v-)) over all candidates of a batch,
   /// [n,D]; undefined without temporal enhancement.
-  torch::Tensor recency(const torch::Tensor& met, const torch::Tensor& seen);
+  Tensor recency(const Tensor& met, const Tensor& seen);
 
   /// Eqs. (9) and (10): h_v- gated by the relevant factor of its positive, enhanced by `recency` of
   /// the same rows. [n,D]
-  Factor negative(const Factor& positive, const torch::Tensor& owner, const torch::Tensor& h_v,
-                  const torch::Tensor& recency);
+  Factor negative(const Factor& positive, const Tensor& owner, const Tensor& h_v,
+                  const Tensor& recency);
 
  private:
   Options options_;

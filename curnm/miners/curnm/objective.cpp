@@ -4,20 +4,22 @@
 
 namespace curnm {
 
-torch::Tensor closeness(const FactorLogits& logits, double beta) {
-  const torch::Tensor relevant = (logits.positive_relevant - logits.negative_relevant).abs();
-  const torch::Tensor irrelevant = (logits.positive_irrelevant - logits.negative_irrelevant).abs();
-  return -beta * relevant - (2 - beta) * irrelevant;
+Tensor closeness(const FactorLogits& logits, double beta, FactorScores scores) {
+  const auto distance = [&](const Tensor& a, const Tensor& b) {
+    return scores == FactorScores::kLogits ? (a - b).abs() : (sigmoid_of(a) - sigmoid_of(b)).abs();
+  };
+  return -beta * distance(logits.positive_relevant, logits.negative_relevant) -
+         (2 - beta) * distance(logits.positive_irrelevant, logits.negative_irrelevant);
 }
 
-torch::Tensor contrastive_loss(const FactorLogits& logits, std::string_view kind, Path path) {
-  const bool raw = kind == "raw";
-  const auto score = [&](const torch::Tensor& x) { return raw ? sigmoid_of(x) : x; };
-  const torch::Tensor positive_r = score(logits.positive_relevant);
-  const torch::Tensor positive_ir = score(logits.positive_irrelevant);
-  const torch::Tensor negative_r = score(logits.negative_relevant);
-  const torch::Tensor negative_ir = score(logits.negative_irrelevant);
-  const auto loss = [&](const torch::Tensor& difference) {
+Tensor contrastive_loss(const FactorLogits& logits, Contrast kind, Path path) {
+  const bool raw = kind == Contrast::kRaw;
+  const auto score = [&](const Tensor& x) { return raw ? sigmoid_of(x) : x; };
+  const Tensor positive_r = score(logits.positive_relevant);
+  const Tensor positive_ir = score(logits.positive_irrelevant);
+  const Tensor negative_r = score(logits.negative_relevant);
+  const Tensor negative_ir = score(logits.negative_irrelevant);
+  const auto loss = [&](const Tensor& difference) {
     return raw ? -difference : softplus_of(-difference) / 4;
   };
   return mean(loss(positive_r - positive_ir) + loss(positive_r - negative_r) +
@@ -25,18 +27,9 @@ torch::Tensor contrastive_loss(const FactorLogits& logits, std::string_view kind
               path);
 }
 
-torch::Tensor squared_norm(const std::vector<torch::Tensor>& parameters, Path path) {
-  if (has_kernels(path, parameters.front())) return squared_sum(parameters);
-  torch::Tensor sum = torch::zeros({}, parameters.front().options().dtype(torch::kFloat32));
-  for (const torch::Tensor& parameter : parameters) {
-    sum = sum + parameter.square().sum().to(torch::kFloat32);
-  }
-  return sum;
-}
-
-torch::Tensor total_loss(const LossParts& parts, double delta, double lambda, double mu) {
+Tensor total_loss(const LossParts& parts, double delta, double lambda) {
   return parts.positive + delta * parts.random + (1 - delta) * parts.selected +
-         lambda * parts.contrastive + mu * parts.squared_norm;
+         lambda * parts.contrastive;
 }
 
 }  // namespace curnm

@@ -8,20 +8,18 @@
 
 namespace curnm {
 
-double training_auc(const torch::Tensor& positive, const torch::Tensor& random) {
-  const auto values = [](const torch::Tensor& logits) {
-    const torch::Tensor flat = logits.to(torch::kCPU).contiguous();
+double training_auc(const Tensor& positive, const Tensor& random) {
+  const auto values = [](const Tensor& logits) {
+    const Tensor flat = logits.to(at::kCPU).contiguous();
     return std::vector<float>(flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel());
   };
-  const auto is_number = [](const torch::Tensor& logits) {
-    return !logits.isnan().any().item<bool>();
-  };
+  const auto is_number = [](const Tensor& logits) { return !logits.isnan().any().item<bool>(); };
   if (!is_number(positive) || !is_number(random)) return std::nan("");
   return roc_auc(values(positive), values(random));
 }
 
 void describe_pool(const Candidates& candidates, std::span<const std::int64_t> chosen,
-                   const torch::Tensor& logits, std::map<std::string, double>& measures) {
+                   const Tensor& logits, std::map<std::string, double>& measures) {
   constexpr std::array<const char*, 3> kNames = {"random", "historical", "hard"};
   struct Count {
     double pool = 0;
@@ -32,7 +30,7 @@ void describe_pool(const Candidates& candidates, std::span<const std::int64_t> c
   const auto count = [&](std::size_t at) -> Count& {
     return counts[static_cast<std::size_t>(candidates.kinds[at])];
   };
-  const torch::Tensor on_cpu = logits.to(torch::kCPU).contiguous();
+  const Tensor on_cpu = logits.to(at::kCPU).contiguous();
   const float* values = on_cpu.data_ptr<float>();
   for (std::size_t at = 0; at < candidates.kinds.size(); ++at) {
     count(at).pool += 1;

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <map>
 #include <span>
 #include <string>
 
 #include "curnm/graph/event_log.h"
+#include "curnm/nn/tensor.h"
 #include "curnm/sampling/candidates.h"
 #include "curnm/sampling/event_batch.h"
 #include "curnm/sampling/history.h"
@@ -17,12 +16,12 @@ namespace curnm {
 
 /// AUC of a batch's positives against its random negatives, as scored while training: unlike AP it
 /// does not rise because there are fewer negatives. NaN where a score is no number.
-double training_auc(const torch::Tensor& positive, const torch::Tensor& random);
+double training_auc(const Tensor& positive, const Tensor& random);
 
 /// Shares of the kinds in the pools and among the chosen candidates, and the mean probability of
 /// each kind: pool_hard, selected_hard, score_hard, ... A kind that does not occur has no score.
 void describe_pool(const Candidates& candidates, std::span<const std::int64_t> chosen,
-                   const torch::Tensor& logits, std::map<std::string, double>& measures);
+                   const Tensor& logits, std::map<std::string, double>& measures);
 
 /// The share of the chosen candidates that will be positives of their source within the next batch.
 double false_negative_share(const EventBatch& batch, const Candidates& candidates,

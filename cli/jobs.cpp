@@ -1,0 +1,47 @@
+#include "cli/jobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "curnm/base/error.h"
+#include "curnm/training/run_spec.h"
+
+namespace curnm::cli {
+
+void resolve_job(Job& job, const RunFlags& own) {
+  const auto given = [&] {
+    GivenOptions all(job.flags.begin(), job.flags.end());
+    all["model"] = job.model;
+    all["miner"] = job.miner;
+    all["seed"] = std::to_string(job.seed);
+    return all;
+  };
+  try {
+    // What a job shares with others and has no use for is left out; of its own, nothing is.
+    for (const std::string& name : options_without_effect(given())) {
+      if (!own.contains(name)) job.flags.erase(name);
+    }
+    const RunSpec spec = resolve_run(given());
+    job.options = options_json(spec).dump();
+    job.epochs = spec.train.epochs;
+    job.judged_by = name_of(spec.train.select_on);
+  } catch (const OptionError& error) {
+    throw OptionError(error.kind(), error.option(),
+                      fmt::format("{}: {}", job.title(), error.what()));
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", job.title(), error.what()));
+  }
+}
+
+std::vector<std::string> job_options() {
+  std::vector<std::string> names = {"preset"};
+  for (const OptionHelp& option : run_options()) names.emplace_back(option.field.name);
+  std::erase_if(names, [](const std::string& name) {
+    return name == "model" || name == "miner" || name == "seed";
+  });
+  return names;
+}
+
+}  // namespace curnm::cli

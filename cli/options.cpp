@@ -1,0 +1,98 @@
+#include "cli/options.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "curnm/base/error.h"
+#include "curnm/miners/registry.h"
+#include "curnm/training/run_spec.h"
+
+namespace curnm::cli {
+namespace {
+
+std::string help_of(const Field& field, const std::vector<std::string>& choices) {
+  std::string help(field.help);
+  if (!field.symbol.empty()) help += fmt::format(", {}", field.symbol);
+  if (const std::string range = range_of(field); !range.empty()) help += ", " + range;
+  if (!choices.empty()) help += fmt::format(" [{}]", fmt::join(choices, "|"));
+  return help;
+}
+
+CLI::Option* add_flag_of(CLI::App& command, const std::string& name, const std::string& help,
+                         const std::string& default_text, GivenOptions& given) {
+  return command
+      .add_option_function<std::string>(
+          "--" + name, [name, &given](const std::string& text) { given[name] = text; }, help)
+      ->default_str(default_text);
+}
+
+void add_preset_flag(CLI::App& command, GivenOptions& given) {
+  std::string help = "what the options of a miner start from";
+  for (const MinerEntry& entry : miners()) {
+    for (const Preset& preset : entry.presets) {
+      help += fmt::format("\n{:>12}: {}", preset.name, preset.summary);
+    }
+  }
+  add_flag_of(command, "preset", help, "", given)->group("Negatives");
+}
+
+std::string group_of(std::string_view part) {
+  if (part == "model") return "Model";
+  if (part == "decoder") return "Decoder";
+  if (part == "miner") return "Negatives";
+  return part == "task" ? "Split and evaluation" : "Training";
+}
+
+}  // namespace
+
+void add_fields(CLI::App& command, FieldsOf fields, GivenOptions& given) {
+  fields([&](const Field& field, const OptionValue& value) {
+    const std::string name(field.name);
+    std::vector<std::string> choices;
+    for (const std::string_view choice : value.choices()) choices.emplace_back(choice);
+    const std::string help = help_of(field, choices);
+    if (value.is_switch()) {
+      command.add_flag_callback(
+          "--" + name, [name, &given] { given[name] = "true"; }, help);
+    } else {
+      add_flag_of(command, name, help, value.text(), given);
+    }
+  });
+}
+
+void add_run_flags(CLI::App& command, std::initializer_list<std::string_view> parts,
+                   GivenOptions& given) {
+  for (const OptionHelp& option : run_options()) {
+    if (std::find(parts.begin(), parts.end(), option.part) == parts.end()) continue;
+    add_flag_of(command, std::string(option.field.name), help_of(option.field, option.choices),
+                option.defaults, given)
+        ->group(group_of(option.part));
+  }
+  if (std::find(parts.begin(), parts.end(), "miner") != parts.end()) {
+    add_preset_flag(command, given);
+  }
+}
+
+void add_run_flags(CLI::App& command, GivenOptions& given) {
+  add_run_flags(command, {"train", "model", "decoder", "miner", "task"}, given);
+}
+
+void refuse_options(const GivenOptions& given, std::initializer_list<std::string_view> names,
+                    std::string_view user) {
+  for (const std::string_view name : names) {
+    if (!given.contains(std::string(name))) continue;
+    throw OptionError(OptionError::Kind::kNoEffect, std::string(name),
+                      fmt::format("--{} has no effect on {}", name, user));
+  }
+}
+
+void refuse_flags(const CLI::App& command, std::initializer_list<const char*> flags,
+                  std::string_view user) {
+  for (const char* flag : flags) {
+    if (command.count(flag) > 0)
+      throw UsageError(fmt::format("{} has no effect on {}", flag, user));
+  }
+}
+
+}  // namespace curnm::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string_view>
+
+#include "curnm/evaluation/evaluate.h"
+
+namespace curnm {
+
+/// Every row that was scored: protocol, position, score of the positive and of its negative.
+using ScoreSink = std::function<void(std::string_view set, const EvaluationSet& evaluated,
+                                     const std::vector<ProtocolScores>& scores)>;
+
+struct TestRequest {
+  std::span<const Protocol> protocols = all_protocols();
+  std::int64_t mrr_negatives = 0;  // 0: no mean reciprocal rank
+  ScoreSink sink = {};
+};
+
+/// AP and AUC of every protocol: {"random": {"ap": ..., "auc": ..., "ap_global": ..., ...}, ...}.
+nlohmann::ordered_json protocol_metrics(const std::vector<ProtocolScores>& scores,
+                                        std::int64_t batch_size);
+
+/// A scorer on the test events and on the new-node test events: {"test": {...}, "test_new":
+/// {...}}, with "mrr" in them where asked for. `start` makes one that knows all events before the
+/// test, anew for each pass.
+nlohmann::ordered_json test_scorer(const LinkTask& task, const TestRequest& request,
+                                   const std::function<std::unique_ptr<Scorer>()>& start);
+
+/// The same for a rule without parameters.
+nlohmann::ordered_json test_baseline(const LinkTask& task, std::string_view name,
+                                     const TestRequest& request = {});
+
+/// Adds the best rule of each protocol to the result of a test: best_baseline and
+/// best_baseline_new, {"random": {"name": ..., "ap": ...}, ...}; and how the task was made.
+void add_comparison(const LinkTask& task, std::span<const Protocol> protocols,
+                    nlohmann::ordered_json& result);
+
+}  // namespace curnm

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "curnm/base/options.h"
+
+// Options that several miners have.
+
+namespace curnm {
+
+inline constexpr Field kNegativesField{
+    .name = "negatives", .help = "negatives per positive", .min = 1, .max = 1000};
+
+}  // namespace curnm

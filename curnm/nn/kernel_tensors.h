@@ -1,0 +1,78 @@
+#pragma once
+
+#include <algorithm>
+
+#include "curnm/base/error.h"
+#include "curnm/nn/tensor.h"
+
+// Tensors as kernels see them, which know pointers and lengths but no strides. What autograd
+// functions around kernels are given goes through `apply_contiguous` or one of the functions that
+// it is made of; pointers come from `float_data` and `row_data`, which refuse what a kernel would
+// read wrongly.
+
+namespace curnm {
+
+inline bool is_present(const Tensor& tensor) { return tensor.defined() && tensor.numel() > 0; }
+
+/// The tensor itself where its values lie one after the other in memory, a copy of it where they do
+/// not, and an empty tensor for an undefined one, which LibTorch does not pass to autograd
+/// functions. Gradients flow through the copy.
+inline Tensor contiguous_or_empty(const Tensor& tensor) {
+  return tensor.defined() ? tensor.contiguous() : at::empty({0}, at::kFloat);
+}
+
+namespace detail {
+inline Tensor kernel_argument(const Tensor& tensor) { return contiguous_or_empty(tensor); }
+template <class T>
+const T& kernel_argument(const T& value) {
+  return value;
+}
+}  // namespace detail
+
+/// Function::apply with `contiguous_or_empty` of every argument that is a tensor.
+template <class Function, class... Arguments>
+auto apply_contiguous(const Arguments&... arguments) {
+  return Function::apply(detail::kernel_argument(arguments)...);
+}
+
+/// The values of a contiguous tensor on the CPU; null where there are none.
+inline float* float_data(const Tensor& tensor) {
+  if (!is_present(tensor)) return nullptr;
+  CURNM_ASSERT(tensor.is_cpu() && tensor.is_contiguous());
+  return tensor.data_ptr<float>();
+}
+
+/// Whether the lines of a matrix along one dimension are contiguous each and do not overlap. They
+/// may be apart, as the rows of a part of a matrix are.
+inline bool has_contiguous_lines(const Tensor& matrix, std::int64_t along) {
+  const std::int64_t across = 1 - along;
+  return (matrix.stride(along) == 1 || matrix.size(along) <= 1) &&
+         (matrix.stride(across) >= matrix.size(along) || matrix.size(across) <= 1);
+}
+/// How far such lines are apart.
+inline std::int64_t line_stride(const Tensor& matrix, std::int64_t along) {
+  // A single line may have any stride; libraries refuse one that is too short.
+  return std::max(matrix.stride(1 - along), matrix.size(along));
+}
+inline bool has_contiguous_rows(const Tensor& matrix) {
+  CURNM_ASSERT(matrix.dim() == 2);
+  return has_contiguous_lines(matrix, /*along=*/1);
+}
+/// `contiguous_or_empty` for kernels that are told how far rows are apart: parts of a matrix are
+/// read where they are.
+inline Tensor with_contiguous_rows(const Tensor& matrix) {
+  return has_contiguous_rows(matrix) ? matrix : matrix.contiguous();
+}
+/// The values of a matrix on the CPU whose rows are contiguous, and how far rows are apart.
+inline float* row_data(const Tensor& matrix) {
+  CURNM_ASSERT(matrix.is_cpu() && has_contiguous_rows(matrix));
+  return matrix.data_ptr<float>();
+}
+inline std::int64_t row_stride(const Tensor& matrix) { return line_stride(matrix, /*along=*/1); }
+
+/// A new tensor of the same shape, contiguous, not filled.
+inline Tensor empty_floats_like(const Tensor& tensor) {
+  return at::empty(tensor.sizes(), at::kFloat);
+}
+
+}  // namespace curnm

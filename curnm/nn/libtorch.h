@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+// The LibTorch that this program runs with, for those who need nothing else of it.
+
+namespace curnm {
+
+std::string libtorch_version();
+bool libtorch_has_cuda();
+int libtorch_threads();
+void set_libtorch_threads(int threads);
+
+}  // namespace curnm

@@ -1,0 +1,244 @@
+#include "curnm/prediction/predictor.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <unordered_map>
+
+#include "curnm/base/error.h"
+#include "curnm/base/names.h"
+#include "curnm/data/open.h"
+#include "curnm/evaluation/task.h"
+#include "curnm/nn/tensor_file.h"
+#include "curnm/nn/tensors.h"
+#include "curnm/prediction/link_scorer.h"
+#include "curnm/prediction/replay.h"
+
+namespace curnm {
+namespace following {  // named, because Predictor::Parts is made of it
+
+/// A model that follows the log, and what it knows of it by now.
+struct Follower {
+  std::shared_ptr<Model> model;
+  std::shared_ptr<Decoder> decoder;
+  Replay replay;
+};
+
+/// The indices of all events.
+struct Indices {
+  explicit Indices(const EventLog& log)
+      : graph(log), pairs(log), partners(log, Partnership::kMutual) {}
+  Past past() const { return {&graph, &pairs, &partners}; }
+
+  TemporalGraph graph;
+  History pairs;
+  History partners;
+};
+
+/// One that knows nothing yet.
+Follower make_follower(const TrainedModel& trained, const Dataset& events, const Past& past) {
+  const Device device(trained.device);
+  const std::shared_ptr<Model> model =
+      make_model(trained.model, trained.model_options,
+                 {.num_nodes = events.events.num_nodes,
+                  .edge_features = to_tensor(events.edge_features, device),
+                  .node_features = to_tensor(events.node_features, device),
+                  .first_time = trained.first_time,
+                  .last_time = trained.last_time,
+                  .seed = trained.seed,
+                  .device = device,
+                  .path = trained.path});
+  const std::shared_ptr<Decoder> decoder = make_decoder(
+      trained.decoder, trained.decoder_options,
+      {.width = model->width(), .seed = trained.seed, .device = device, .path = trained.path});
+  trained.tensors->restore("model", *model);
+  trained.tensors->restore("decoder", *decoder);
+  model->use(past);
+  decoder->use(past);
+  model->eval();
+  decoder->eval();
+  return {model, decoder, Replay(*model, events.events, trained.batch)};
+}
+
+/// The saved state, for a network that may have got more nodes since: they know nothing yet.
+void begin_at_saved_state(const TrainedModel& trained, Follower& follower) {
+  const NoGradGuard no_grad;
+  std::vector<Tensor> state = follower.model->state();
+  const std::vector<Tensor> saved = trained.tensors->list("state");
+  CURNM_ASSERT(state.size() == saved.size());
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    state[i].narrow(0, 0, saved[i].size(0)).copy_(saved[i]);
+  }
+  follower.model->set_state(state);
+  follower.replay.begin_at(trained.state_events);
+}
+
+}  // namespace following
+
+using following::Follower;
+using following::Indices;
+
+struct Predictor::Parts {
+  Parts(TrainedModel trained_model, Dataset data)
+      : trained(std::move(trained_model)), events(std::move(data)), indices(events.events) {}
+
+  EventId events_before(Timestamp t) const {
+    const auto times = events.events.time.span();
+    return std::lower_bound(times.begin(), times.end(), t) - times.begin();
+  }
+
+  /// Whoever knows all events, for questions after the last one. Shared: nothing changes it.
+  const Follower& present() {
+    std::call_once(present_made, [&] {
+      present_follower =
+          std::make_unique<Follower>(following::make_follower(trained, events, indices.past()));
+      if (trained.state_events > 0) following::begin_at_saved_state(trained, *present_follower);
+      present_follower->replay.advance_to(events.events.size());
+    });
+    return *present_follower;
+  }
+
+  /// One that has not come further than `end`, for a while; others wait for `give_back`.
+  std::unique_ptr<Follower> borrow(EventId end) {
+    {
+      const std::lock_guard lock(mutex);
+      const auto found = std::find_if(idle.begin(), idle.end(), [&](const auto& follower) {
+        return follower->replay.position() <= end;
+      });
+      if (found != idle.end()) {
+        std::unique_ptr<Follower> follower = std::move(*found);
+        idle.erase(found);
+        return follower;
+      }
+    }
+    auto follower =
+        std::make_unique<Follower>(following::make_follower(trained, events, indices.past()));
+    if (trained.state_events > 0 && trained.state_events <= end) {
+      following::begin_at_saved_state(trained, *follower);
+    }
+    return follower;
+  }
+  void give_back(std::unique_ptr<Follower> follower) {
+    constexpr std::size_t kMost = 4;  // each has a memory of all nodes
+    const std::lock_guard lock(mutex);
+    if (idle.size() < kMost) idle.push_back(std::move(follower));
+  }
+
+  TrainedModel trained;
+  Dataset events;
+  Indices indices;
+  std::once_flag present_made;
+  std::unique_ptr<Follower> present_follower;
+  std::mutex mutex;  // of the following
+  std::vector<std::unique_ptr<Follower>> idle;
+  std::once_flag names_made;
+  std::unordered_map<std::string, NodeId> names;
+};
+
+Predictor::Predictor(TrainedModel model, Dataset events) {
+  if (!is_same_network(events, model.data_digest, model.extent, /*grown=*/true)) {
+    fail<UnusableRun>(
+        "{} is not the network that this model was trained on: its digest is {}, and not {}; new "
+        "events may only come after the old ones",
+        events.name, events.digest(), model.data_digest);
+  }
+  parts_ = std::make_unique<Parts>(std::move(model), std::move(events));
+}
+Predictor::~Predictor() = default;
+Predictor::Predictor(Predictor&&) noexcept = default;
+
+const TrainedModel& Predictor::model() const { return parts_->trained; }
+const Dataset& Predictor::dataset() const { return parts_->events; }
+
+NodeId Predictor::find(std::string_view id) const {
+  std::call_once(parts_->names_made, [&] {
+    for (NodeId node = 0; node < parts_->events.events.num_nodes; ++node) {
+      parts_->names.emplace(parts_->events.ids.name(node), node);
+    }
+  });
+  const auto found = parts_->names.find(std::string(id));
+  if (found != parts_->names.end()) return found->second;
+  std::vector<std::string_view> known;
+  for (const auto& [name, node] : parts_->names) known.push_back(name);
+  std::sort(known.begin(), known.end());
+  const std::string_view near = nearest_name(id, known);
+  fail("node '{}' is not in the network{}", id,
+       near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+}
+
+std::vector<float> Predictor::score(const Pairs& pairs) const {
+  std::vector<std::size_t> order(pairs.src.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return pairs.time[a] < pairs.time[b]; });
+  std::vector<float> scores(order.size());
+  std::unique_ptr<Follower> borrowed;
+  for (std::size_t begin = 0; begin < order.size();) {
+    const Timestamp t = pairs.time[order[begin]];
+    constexpr std::size_t kBlock = 4096;  // fits in memory however many are asked for
+    std::vector<NodeId> src;
+    std::vector<NodeId> dst;
+    std::size_t end = begin;
+    for (; end < order.size() && pairs.time[order[end]] == t && src.size() < kBlock; ++end) {
+      src.push_back(pairs.src[order[end]]);
+      dst.push_back(pairs.dst[order[end]]);
+    }
+    const std::vector<Timestamp> times(src.size(), t);
+    const EventId known = parts_->events_before(t);
+    const Follower* follower = nullptr;
+    if (known == parts_->events.events.size()) {
+      follower = &parts_->present();
+    } else {
+      if (!borrowed) borrowed = parts_->borrow(known);
+      borrowed->replay.advance_to(known);
+      follower = borrowed.get();
+    }
+    const std::vector<float> block = score_links(*follower->model, *follower->decoder,
+                                                 {src, dst, times}, t, parts_->trained.seed);
+    for (std::size_t i = begin; i < end; ++i) scores[order[i]] = block[i - begin];
+    begin = end;
+  }
+  if (borrowed) parts_->give_back(std::move(borrowed));
+  return scores;
+}
+
+std::vector<NodeId> Predictor::choices(NodeId src, Timestamp t) const {
+  const EventLog& log = parts_->events.events;
+  const EventId before = parts_->events_before(t);
+  // What kind of network it is was known when it was trained on, and may have changed until t.
+  const EventLog known = head(log, std::max(before, parts_->trained.extent.events));
+  std::vector<NodeId> nodes = destinations_of(head(log, before), is_bipartite(known));
+  if (!has_loops(known)) std::erase(nodes, src);
+  return nodes;
+}
+
+std::vector<Prediction> Predictor::top(NodeId src, Timestamp t, std::int64_t k) const {
+  const std::vector<NodeId> dst = choices(src, t);
+  if (dst.empty()) fail("nothing has happened before time {}", t);
+  const std::vector<NodeId> sources(dst.size(), src);
+  const std::vector<Timestamp> times(dst.size(), t);
+  const std::vector<float> logits = score({sources, dst, times});
+  std::vector<Prediction> found;
+  for (std::size_t i = 0; i < dst.size(); ++i) found.push_back({dst[i], logits[i]});
+  const auto count = std::min<std::ptrdiff_t>(k, std::ssize(found));
+  std::partial_sort(found.begin(), found.begin() + count, found.end(),
+                    [](const Prediction& a, const Prediction& b) {
+                      return a.logit != b.logit ? a.logit > b.logit : a.node < b.node;
+                    });
+  found.resize(static_cast<std::size_t>(count));
+  return found;
+}
+
+void add_state(TrainedModel& model, const Dataset& events) {
+  const Indices indices(events.events);
+  Follower follower = following::make_follower(model, events, indices.past());
+  const EventId whole = events.events.size() / model.batch * model.batch;
+  follower.replay.advance_to(whole);
+  auto tensors = std::make_shared<TensorFile>(*model.tensors);
+  tensors->put("state", follower.model->state());
+  model.tensors = std::move(tensors);
+  model.state_events = whole;
+}
+
+}  // namespace curnm

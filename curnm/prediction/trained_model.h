@@ -1,0 +1,53 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "curnm/base/options.h"
+#include "curnm/base/path.h"
+#include "curnm/data/dataset.h"
+
+namespace curnm {
+
+struct TensorFile;
+
+/// Everything that a question to a trained model needs, but the events: weights, resolved options,
+/// the ids of nodes, what features look like, and the state at the end of the events it knows.
+///
+/// Immutable once made; copies share the tensors.
+struct TrainedModel {
+  std::string version;  // of the program that trained it
+  std::string model;    // by its name in the registry
+  Options model_options;
+  std::string decoder;
+  Options decoder_options;
+  std::uint64_t seed = 0;
+  Path path = Path::kFast;
+  std::string device = "cpu";
+  std::int64_t batch = 200;  // events that are observed at once
+
+  // The network that it was trained on.
+  std::string data;         // where it was
+  std::string data_digest;  // of its contents
+  Extent extent;
+  Timestamp first_time = 0;  // of the training period
+  Timestamp last_time = 0;
+  std::int64_t edge_features = 0;  // width
+  IdMap ids;
+  FeatureMatrix node_features;
+
+  /// model/..., decoder/...: weights. state: that of the model after `state_events` events.
+  std::shared_ptr<const TensorFile> tensors;
+  EventId state_events = 0;
+};
+
+/// One deployable file: format version, digest, and all of the above.
+void save_model(const TrainedModel& model, const std::filesystem::path& file);
+/// Throws Error for a file that is missing, UnusableRun for one that is damaged, of another kind,
+/// of a newer version, or of a component that this program does not have.
+TrainedModel load_model(const std::filesystem::path& file);
+bool is_model_file(const std::filesystem::path& file);
+
+}  // namespace curnm

@@ -1,0 +1,112 @@
+#include "curnm/runs/run_folder.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "curnm/base/error.h"
+#include "curnm/base/files.h"
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+/// What `read` makes of a file of a run that can be written again by going on with it.
+template <class Read>
+auto read_renewable(const fs::path& file, const Read& read) {
+  try {
+    return read(MappedFile::open(file)->text());
+  } catch (const nlohmann::json::exception&) {
+    fail<UnusableRun>("{} is damaged: `curnm train --resume {}` writes it again", file.string(),
+                      file.parent_path().string());
+  }
+}
+
+/// JSON has no NaN, and null in its place.
+std::map<std::string, double> numbers(const ordered_json& json) {
+  std::map<std::string, double> values;
+  for (const auto& [name, value] : json.get<std::map<std::string, ordered_json>>()) {
+    values[name] = value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+  }
+  return values;
+}
+
+}  // namespace
+
+ordered_json to_json(const EpochRecord& record) {
+  ordered_json stages;
+  for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
+    stages[std::string(kStageNames[stage])] = record.stages[stage];
+  }
+  return {
+      {"epoch", record.epoch}, {"losses", record.losses}, {"validation_ap", record.validation_ap},
+      {"best", record.best},   {"mining", record.mining}, {"seconds", record.seconds},
+      {"stages", stages}};
+}
+
+EpochRecord epoch_from_json(const ordered_json& json) {
+  EpochRecord record{.epoch = json.at("epoch"),
+                     .losses = numbers(json.at("losses")),
+                     .mining = numbers(json.at("mining")),
+                     .validation_ap = json.at("validation_ap"),
+                     .best = json.at("best"),
+                     .seconds = json.at("seconds")};
+  for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
+    record.stages[stage] = json.at("stages").at(std::string(kStageNames[stage]));
+  }
+  return record;
+}
+
+void RunFolder::create(const ordered_json& options) const {
+  std::error_code unusable;  // then AtomicFolder says why
+  if (fs::exists(path_, unusable)) {
+    fail("{} exists already: choose another --out, or continue it with --resume", path_.string());
+  }
+  AtomicFolder output(path_, /*replace=*/false);
+  write_file(output.staging() / this->options().filename(), options.dump(2) + "\n");
+  output.commit();
+}
+
+ordered_json RunFolder::read_options() const {
+  if (!exists()) fail("{} does not exist", path_.string());
+  if (!is_run()) fail<UnusableRun>("{} is not a run: it has no options.json", path_.string());
+  try {
+    return ordered_json::parse(MappedFile::open(options())->text());
+  } catch (const nlohmann::json::exception& error) {
+    fail<UnusableRun>("{} is damaged: {}", options().string(), error.what());
+  }
+}
+
+void RunFolder::write_metrics(const std::vector<EpochRecord>& records) const {
+  std::string lines;
+  for (const EpochRecord& record : records) lines += to_json(record).dump() + "\n";
+  write_file_atomically(metrics(), lines);
+}
+
+std::vector<EpochRecord> RunFolder::read_metrics() const {
+  if (!fs::exists(metrics())) return {};
+  return read_renewable(metrics(), [](std::string_view rest) {
+    std::vector<EpochRecord> records;
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('\n');
+      records.push_back(epoch_from_json(ordered_json::parse(rest.substr(0, end))));
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+    return records;
+  });
+}
+
+std::int64_t RunFolder::count_epochs() const {
+  return fs::exists(metrics()) ? std::ranges::count(MappedFile::open(metrics())->text(), '\n') : 0;
+}
+
+void RunFolder::write_result(const ordered_json& found) const {
+  write_file_atomically(result(), found.dump(2) + "\n");
+}
+
+ordered_json RunFolder::read_result() const {
+  return read_renewable(result(), [](std::string_view text) { return ordered_json::parse(text); });
+}
+
+}  // namespace curnm

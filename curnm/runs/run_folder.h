@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace curnm {
+
+/// The parts of a step, in their order, for the record of times.
+enum class Stage { kPropose, kSample, kEmbed, kMine, kBackward, kOptimise, kObserve, kValidate };
+inline constexpr std::array<std::string_view, 8> kStageNames = {
+    "propose", "sample", "embed", "mine", "backward", "optimise", "observe", "validate"};
+
+/// One line of metrics.jsonl.
+struct EpochRecord {
+  std::int64_t epoch = 0;
+  std::map<std::string, double> losses;  // means over the batches
+  std::map<std::string, double> mining;  // of the miner: its measures and telemetry
+  double validation_ap = 0;
+  bool best = false;
+  double seconds = 0;
+  std::array<double, kStageNames.size()> stages{};  // seconds
+
+  /// Without validation.
+  double training_seconds() const {
+    return seconds - stages[static_cast<std::size_t>(Stage::kValidate)];
+  }
+};
+nlohmann::ordered_json to_json(const EpochRecord& record);
+/// Throws nlohmann::json::exception for what is no record.
+EpochRecord epoch_from_json(const nlohmann::ordered_json& json);
+
+/// The folder of a run, and what its files are called:
+///   options.json   every option with defaults filled in, the data set's digest, the version
+///   metrics.jsonl  one line per epoch
+///   checkpoint     where to go on
+///   result.json    the test, once the training is over
+///   model          what predictions need, once the training is over
+class RunFolder {
+ public:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path options() const { return path_ / "options.json"; }
+  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path checkpoint() const { return path_ / "checkpoint"; }
+  std::filesystem::path result() const { return path_ / "result.json"; }
+  std::filesystem::path model() const { return path_ / "model"; }
+
+  bool exists() const { return std::filesystem::exists(path_); }
+  bool is_run() const { return std::filesystem::exists(options()); }
+  bool is_finished() const { return std::filesystem::exists(result()); }
+
+  /// Makes the folder with its options.json. Throws Error when there is one already.
+  void create(const nlohmann::ordered_json& options) const;
+  /// Throws Error where there is no folder, UnusableRun where it is no run or damaged.
+  nlohmann::ordered_json read_options() const;
+  void write_metrics(const std::vector<EpochRecord>& records) const;
+  /// The lines of metrics.jsonl; none where there is no such file. Throws UnusableRun.
+  std::vector<EpochRecord> read_metrics() const;
+  /// How many epochs are behind it, without reading them.
+  std::int64_t count_epochs() const;
+  void write_result(const nlohmann::ordered_json& result) const;
+  /// Throws UnusableRun where it is damaged.
+  nlohmann::ordered_json read_result() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace curnm

@@ -1,0 +1,62 @@
+#include "curnm/training/learner.h"
+
+#include "curnm/nn/adam.h"
+#include "curnm/nn/tensors.h"
+
+namespace curnm {
+
+Device find_device(const std::string& name) {
+  try {
+    const Device device(name);
+    at::zeros({1}, at::TensorOptions(device));
+    return device;
+  } catch (const c10::Error&) {
+    throw OptionError(
+        OptionError::Kind::kValue, "device",
+        fmt::format("--device {}: this LibTorch has no such device (cpu always works)", name));
+  }
+}
+
+Learner make_learner(const RunSpec& spec, const LinkTask& task) {
+  const TrainOptions& train = spec.train;
+  const Device device = find_device(train.device);
+  Learner learner;
+  learner.model = make_model(train.model, spec.model,
+                             {.num_nodes = task.log().num_nodes,
+                              .edge_features = to_tensor(task.dataset().edge_features, device),
+                              .node_features = to_tensor(task.dataset().node_features, device),
+                              .first_time = task.train().log.time.front(),
+                              .last_time = task.train().log.time.back(),
+                              .seed = train.seed,
+                              .device = device,
+                              .path = train.path});
+  const std::int64_t width = learner.model->width();
+  learner.decoder =
+      make_decoder(train.decoder, spec.decoder,
+                   {.width = width, .seed = train.seed, .device = device, .path = train.path});
+  learner.miner = make_miner(train.miner, spec.miner,
+                             {.events = &task.train().log,
+                              .past = task.train_past(),
+                              .destinations = task.train_destinations(),
+                              .epochs = train.epochs,
+                              .width = width,
+                              .seed = train.seed,
+                              .device = device,
+                              .path = train.path});
+  std::vector<Tensor> parameters = learner.model->parameters();
+  const auto append = [&](const Module& module) {
+    for (const Tensor& parameter : module.parameters()) parameters.push_back(parameter);
+  };
+  append(*learner.decoder);
+  const std::size_t theta = parameters.size();  // the gates of a miner do not decay
+  append(*learner.miner);
+  learner.optimizer = std::make_unique<Adam>(std::move(parameters),
+                                             AdamOptions{.learning_rate = train.learning_rate,
+                                                         .weight_decay = train.weight_decay,
+                                                         .decaying = theta,
+                                                         .path = train.path});
+  learner.use(task.train_past());
+  return learner;
+}
+
+}  // namespace curnm

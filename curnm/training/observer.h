@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "curnm/runs/run_folder.h"
+
+namespace curnm {
+
+/// What watches a training: progress bars, logs, signals.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void on_batch(std::int64_t /*epoch*/, std::int64_t /*done*/, std::int64_t /*of*/) {}
+  virtual void on_epoch(const EpochRecord&) {}
+  /// Something that a person should know about this training, once.
+  virtual void on_note(const std::string&) {}
+  /// True: stop after the current batch.
+  virtual bool stop_requested() { return false; }
+};
+
+}  // namespace curnm

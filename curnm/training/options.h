@@ -1,0 +1,27 @@
+#pragma once
+
+#include "curnm/base/options.h"
+#include "curnm/base/path.h"
+#include "curnm/evaluation/negatives.h"
+
+namespace curnm {
+
+struct TrainOptions {
+  std::string model = "tgn";
+  std::string decoder = "additive";
+  std::string miner = "random";
+  std::int64_t epochs = 400;
+  std::int64_t batch = 200;
+  double learning_rate = 1e-4;
+  double weight_decay = 0;
+  std::int64_t patience = 20;
+  double tolerance = 1e-3;
+  Protocol select_on = Protocol::kTrans;
+  std::uint64_t seed = 0;
+  std::string device = "cpu";
+  Path path = Path::kFast;
+
+  void fields(const FieldVisitor& visit);
+};
+
+}  // namespace curnm

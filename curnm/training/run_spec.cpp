@@ -1,0 +1,278 @@
+#include "curnm/training/run_spec.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "curnm/base/error.h"
+#include "curnm/base/version.h"
+#include "curnm/data/open.h"
+#include "curnm/decoders/registry.h"
+#include "curnm/miners/registry.h"
+#include "curnm/models/registry.h"
+#include "curnm/models/snapshot_length.h"
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+using Kind = OptionError::Kind;
+
+constexpr const char* kPreset = "preset";
+
+/// Calls visit(part, options) for the parts of a run in the order of their record.
+template <class Visit>
+void for_each_part(RunSpec& spec, const Visit& visit) {
+  visit("train", FieldsOf(spec.train));
+  visit("model", FieldsOf(spec.model));
+  visit("decoder", FieldsOf(spec.decoder));
+  visit("miner", FieldsOf(spec.miner));
+  visit("task", FieldsOf(spec.task));
+}
+
+bool has(FieldsOf fields, std::string_view name) {
+  const std::vector<std::string_view> names = option_names(fields);
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// Whether some component of a kind has the option.
+template <class Entry>
+bool some_has(const Registry<Entry>& registry, std::string_view name) {
+  return std::any_of(registry.begin(), registry.end(), [&](const Entry& entry) {
+    Options defaults = entry.defaults;
+    return has(defaults, name);
+  });
+}
+
+/// What was given, over what its preset begins with.
+GivenOptions with_preset(const GivenOptions& given, const MinerEntry& miner) {
+  GivenOptions all = given;
+  const auto asked = given.find(kPreset);
+  all.erase(kPreset);
+  if (asked == given.end()) return all;
+  if (miner.presets.empty()) {
+    std::vector<std::string_view> having;
+    for (const MinerEntry& entry : miners()) {
+      if (!entry.presets.empty()) having.push_back(entry.name);
+    }
+    throw OptionError(Kind::kNoEffect, kPreset,
+                      fmt::format("--preset has no effect on {}: it is for {}", miner.name,
+                                  fmt::join(having, ", ")));
+  }
+  const Preset& preset =
+      find_entry<Preset>("preset", std::span<const Preset>(miner.presets), asked->second);
+  all.insert(preset.options.begin(), preset.options.end());  // what is there already stays
+  return all;
+}
+
+/// Throws for an option that no part of this run has.
+[[noreturn]] void refuse_foreign(const std::string& name, RunSpec& spec) {
+  const auto refuse = [&](std::string_view user, FieldsOf used) {
+    throw OptionError(Kind::kNoEffect, name,
+                      fmt::format("--{} has no effect on {} (its options: {})", name, user,
+                                  fmt::join(option_names(used), ", ")));
+  };
+  if (some_has(models(), name)) refuse(spec.train.model, spec.model);
+  if (some_has(miners(), name)) refuse(spec.train.miner, spec.miner);
+  if (some_has(decoders(), name)) refuse(spec.train.decoder, spec.decoder);
+  std::vector<std::string> all = {kPreset};
+  for (const OptionHelp& option : run_options()) all.emplace_back(option.field.name);
+  try {
+    unknown_name("option", name, std::vector<std::string_view>(all.begin(), all.end()));
+  } catch (const UsageError& error) {
+    throw OptionError(Kind::kUnknown, name, error.what());
+  }
+}
+
+bool is_known(const std::string& name, RunSpec& spec) {
+  bool known = false;
+  for_each_part(spec, [&](const char*, FieldsOf part) { known = known || has(part, name); });
+  return known;
+}
+
+/// Whether an option decides how a run learns, and not what becomes of its weights afterwards.
+bool is_for_learning(std::string_view part, std::string_view option) {
+  constexpr std::array<std::string_view, 5> kOfWeights = {"model", "decoder", "seed", "device",
+                                                          "path"};
+  return part == "miner" ||
+         (part == "train" && std::ranges::find(kOfWeights, option) == kOfWeights.end());
+}
+
+/// The run without a look at what has no effect on it.
+RunSpec resolve_leniently(const GivenOptions& given) {
+  RunSpec spec;
+  set_given(given, spec.train);
+  const MinerEntry& miner = miners().at(spec.train.miner);
+  const GivenOptions all = with_preset(given, miner);
+  set_given(all, spec.train);
+  spec.model = models().at(spec.train.model).defaults;
+  spec.decoder = decoders().at(spec.train.decoder).defaults;
+  spec.miner = miner.defaults;
+  for_each_part(spec, [&](const char*, FieldsOf part) { set_given(all, part); });
+  return spec;
+}
+
+}  // namespace
+
+RunSpec resolve_run(const GivenOptions& given) {
+  RunSpec spec = resolve_leniently(given);
+  for (const auto& [name, value] : given) {
+    if (name != kPreset && !is_known(name, spec)) refuse_foreign(name, spec);
+  }
+  for_each_part(spec, [&](const char*, FieldsOf part) { refuse_idle(given, part); });
+  spec.model.check();
+  spec.decoder.check();
+  spec.miner.check();
+  const RunFacts facts{.epochs = spec.train.epochs};
+  spec.model.complete(facts);
+  spec.decoder.complete(facts);
+  spec.miner.complete(facts);
+  return spec;
+}
+
+std::vector<std::string> options_without_effect(const GivenOptions& given) {
+  GivenOptions usable = given;
+  std::vector<std::string> without;
+  const auto leave_out = [&](const std::string& name) {
+    without.push_back(name);
+    usable.erase(name);
+  };
+  // One that has no presets, or not these, has no use for one.
+  if (const auto miner = given.find("miner"); given.contains(kPreset)) {
+    const std::string name = miner == given.end() ? TrainOptions().miner : miner->second;
+    if (miners().at(name).presets.empty()) leave_out(kPreset);
+  }
+  RunSpec spec = resolve_leniently(usable);
+  for (const auto& [name, value] : given) {
+    if (name == kPreset || is_known(name, spec)) continue;
+    if (!some_has(models(), name) && !some_has(miners(), name) && !some_has(decoders(), name)) {
+      refuse_foreign(name, spec);
+    }
+    leave_out(name);
+  }
+  for_each_part(spec, [&](const char*, FieldsOf part) {
+    part([&](const Field& field, const OptionValue&) {
+      const std::string name(field.name);
+      if (!field.idle.empty() && usable.contains(name)) leave_out(name);
+    });
+  });
+  return without;
+}
+
+void complete(RunSpec& spec, const EventLog& train) {
+  RunFacts facts{.epochs = spec.train.epochs};
+  add_pace(train, facts);
+  spec.model.complete(facts);
+  spec.decoder.complete(facts);
+  spec.miner.complete(facts);
+}
+
+std::vector<OptionHelp> run_options() {
+  std::vector<OptionHelp> all;
+  const auto add = [&](const char* part, const std::string& owner, FieldsOf fields) {
+    fields([&](const Field& field, const OptionValue& value) {
+      auto found = std::ranges::find(all, field.name,
+                                     [](const OptionHelp& help) { return help.field.name; });
+      if (found == all.end()) {
+        OptionHelp help{.field = field, .part = part};
+        help.field.idle = {};
+        for (const std::string_view choice : value.choices()) help.choices.emplace_back(choice);
+        found = all.insert(all.end(), std::move(help));
+      }
+      if (owner.empty()) {
+        found->defaults = value.text();
+      } else {
+        found->defaults +=
+            fmt::format("{}{} for {}", found->defaults.empty() ? "" : ", ", value.text(), owner);
+      }
+    });
+  };
+  TrainOptions train;
+  TaskOptions task;
+  add("train", "", train);
+  const auto add_registry = [&](const char* part, const auto& registry) {
+    for (const auto& entry : registry) {
+      Options defaults = entry.defaults;
+      add(part, entry.name, defaults);
+    }
+  };
+  add_registry("model", models());
+  add_registry("decoder", decoders());
+  add_registry("miner", miners());
+  add("task", "", task);
+  return all;
+}
+
+ordered_json options_json(const RunSpec& spec) {
+  RunSpec copy = spec;
+  ordered_json parts;
+  for_each_part(copy, [&](const char* name, FieldsOf part) { parts[name] = to_json(part); });
+  return parts;
+}
+
+void create_run(const RunFolder& folder, const RunSpec& spec) {
+  ordered_json options = {{"version", kVersion},
+                          {"data", spec.data},
+                          {"data_digest", spec.data_digest},
+                          {"events", spec.extent.events},
+                          {"nodes", spec.extent.nodes},
+                          {"threads", spec.threads}};
+  options.update(options_json(spec));
+  folder.create(options);
+}
+
+RunSpec read_run(const RunFolder& folder, RunUse use) {
+  const ordered_json options = folder.read_options();
+  try {
+    RunSpec spec{.version = options.at("version"),
+                 .data = options.at("data"),
+                 .data_digest = options.at("data_digest"),
+                 .extent = {options.at("events"), options.at("nodes")},
+                 .threads = options.at("threads")};
+    from_json(options.at("train"), spec.train);
+    spec.model = models().at(spec.train.model).defaults;
+    spec.decoder = decoders().at(spec.train.decoder).defaults;
+    spec.miner = miners().at(spec.train.miner).defaults;
+    std::vector<std::string> missing;
+    for_each_part(spec, [&](const char* name, FieldsOf part) {
+      const ordered_json recorded = options.value(name, ordered_json::object());
+      for (const std::string_view option : option_names(part)) {
+        const bool needed = use == RunUse::kContinue || !is_for_learning(name, option);
+        if (needed && !recorded.contains(std::string(option))) {
+          missing.push_back(fmt::format("--{}", option));
+        }
+      }
+      from_json(recorded, part);
+    });
+    if (!missing.empty()) {
+      fail<UnusableRun>(
+          "{} was begun by an older program without {}: what that did is not known here; use the "
+          "program that began it, curnm {}",
+          folder.path().string(), fmt::join(missing, ", "), spec.version);
+    }
+    return spec;
+  } catch (const nlohmann::json::exception& error) {
+    fail<UnusableRun>("{} is damaged: {}", folder.options().string(), error.what());
+  } catch (const UsageError& error) {
+    fail<UnusableRun>("{} cannot be used by this program: {}", folder.options().string(),
+                      error.what());
+  }
+}
+
+Dataset open_run_data(const RunSpec& spec, const std::string& data, bool grown) {
+  const std::string& path = data.empty() ? spec.data : data;
+  std::error_code unusable;
+  if (data.empty() && !is_synthetic(path) && !fs::exists(path, unusable)) {
+    fail("{} does not exist; --data says where the network of this run is now", path);
+  }
+  Dataset dataset = open_dataset(path);
+  if (is_same_network(dataset, spec.data_digest, spec.extent, grown)) return dataset;
+  fail<UnusableRun>(
+      "{} is not the network that this run was trained on: its digest is {}, and not {}{}", path,
+      dataset.digest(), spec.data_digest,
+      grown ? "; new events may only come after the old ones" : "");
+}
+
+}  // namespace curnm

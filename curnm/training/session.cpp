@@ -1,0 +1,123 @@
+#include "curnm/training/session.h"
+
+#include "curnm/base/version.h"
+#include "curnm/prediction/link_scorer.h"
+#include "curnm/prediction/predictor.h"
+#include "curnm/prediction/replay.h"
+#include "curnm/training/checkpoint.h"
+#include "curnm/training/trainer.h"
+
+namespace curnm {
+namespace {
+
+RunSpec completed(RunSpec spec, const LinkTask& task) {
+  complete(spec, task.train().log);
+  spec.data_digest = task.data_digest();
+  spec.extent = task.dataset().extent();
+  return spec;
+}
+
+TrainedModel trained_model_of(const RunSpec& spec, const Dataset& dataset, const LinkTask& task,
+                              std::shared_ptr<const TensorFile> best) {
+  return {.version = std::string(kVersion),
+          .model = spec.train.model,
+          .model_options = spec.model,
+          .decoder = spec.train.decoder,
+          .decoder_options = spec.decoder,
+          .seed = spec.train.seed,
+          .path = spec.train.path,
+          .device = spec.train.device,
+          .batch = spec.task.evaluation_batch,
+          .data = spec.data,
+          .data_digest = spec.data_digest,
+          .extent = spec.extent,
+          .first_time = task.train().log.time.front(),
+          .last_time = task.train().log.time.back(),
+          .edge_features = dataset.edge_features.width,
+          .ids = dataset.ids,
+          .node_features = dataset.node_features,
+          .tensors = std::move(best)};
+}
+
+/// The weights alone: the state at the end of training has not seen the events of hidden nodes.
+std::shared_ptr<const TensorFile> weights_of(const TensorFile& best) {
+  auto weights = std::make_shared<TensorFile>();
+  for (const auto& [name, tensor] : best.tensors) {
+    if (name.starts_with("model/") || name.starts_with("decoder/")) {
+      weights->tensors[name] = tensor;
+    }
+  }
+  return weights;
+}
+
+}  // namespace
+
+struct TrainingSession::Parts {
+  Parts(RunSpec given, Dataset dataset)
+      : task(std::move(dataset), given.task),
+        spec(completed(std::move(given), task)),
+        trainer(task, make_learner(spec, task), spec.train) {}
+
+  LinkTask task;
+  RunSpec spec;
+  Trainer trainer;
+};
+
+TrainingSession::TrainingSession(RunSpec spec, Dataset dataset)
+    : parts_(std::make_unique<Parts>(std::move(spec), std::move(dataset))) {}
+TrainingSession::~TrainingSession() = default;
+TrainingSession::TrainingSession(TrainingSession&&) noexcept = default;
+
+const RunSpec& TrainingSession::spec() const { return parts_->spec; }
+const LinkTask& TrainingSession::task() const { return parts_->task; }
+const std::vector<EpochRecord>& TrainingSession::records() const {
+  return parts_->trainer.records();
+}
+std::int64_t TrainingSession::best_epoch() const {
+  return parts_->trainer.early_stopping().best_epoch();
+}
+
+void TrainingSession::resume(const RunFolder& folder) {
+  restore(read_checkpoint(folder), parts_->spec, parts_->trainer);
+}
+
+bool TrainingSession::train(TrainObserver& observer) {
+  return parts_->trainer.run(observer) != TrainOutcome::kInterrupted;
+}
+
+void TrainingSession::save_checkpoint(const RunFolder& folder) const {
+  curnm::save_checkpoint(checkpoint_of(parts_->trainer, parts_->spec), folder.checkpoint());
+}
+
+nlohmann::ordered_json TrainingSession::test(const TestRequest& request) {
+  Trainer& trainer = parts_->trainer;
+  const LinkTask& task = parts_->task;
+  trainer.restore_best();
+  Learner& learner = trainer.learner();
+  Replay replay(*learner.model, task.log(), task.evaluation_batch());
+  replay.begin_at(task.split().first_validation);
+  replay.advance_to(task.split().first_test);
+  const std::vector<Tensor> validation_end = learner.model->state();
+  return test_scorer(task, request, [&] {
+    learner.model->set_state(validation_end);
+    return std::make_unique<LinkScorer>(*learner.model, *learner.decoder, parts_->spec.train.seed);
+  });
+}
+
+TrainedModel TrainingSession::trained_model() {
+  const Dataset& dataset = parts_->task.dataset();
+  TrainedModel model = trained_model_of(parts_->spec, dataset, parts_->task,
+                                        weights_of(parts_->trainer.progress().best));
+  add_state(model, dataset);
+  return model;
+}
+
+TrainedModel read_trained_model(const RunFolder& folder, const RunSpec& spec,
+                                const Dataset& dataset) {
+  if (std::filesystem::exists(folder.model())) return load_model(folder.model());
+  TrainingSession session(spec, dataset.head(spec.extent));
+  session.resume(folder);
+  return session.trained_model();
+}
+
+}  // namespace curnm

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "curnm/evaluation/results.h"
+#include "curnm/prediction/trained_model.h"
+#include "curnm/training/observer.h"
+#include "curnm/training/run_spec.h"
+
+namespace curnm {
+
+/// A run with everything that it is made of: data, task, learner and trainer. What programs use
+/// that train whole runs; nothing of LibTorch shows here.
+class TrainingSession {
+ public:
+  /// Throws UsageError for options that are impossible on this network, Error where it is too
+  /// small.
+  TrainingSession(RunSpec spec, Dataset dataset);
+  ~TrainingSession();
+  TrainingSession(TrainingSession&&) noexcept;
+
+  /// Every option filled in, with digest and extent of the data.
+  const RunSpec& spec() const;
+  const LinkTask& task() const;
+  const std::vector<EpochRecord>& records() const;
+  std::int64_t best_epoch() const;
+
+  /// Goes on where a checkpoint of the run was written.
+  void resume(const RunFolder& folder);
+  /// True where the training is over, false where the observer stopped it.
+  bool train(TrainObserver& observer);
+  void save_checkpoint(const RunFolder& folder) const;
+
+  /// The best weights on the test events and on the new-node test events, each from the state at
+  /// the end of validation, as test_scorer has it.
+  nlohmann::ordered_json test(const TestRequest& request = {});
+  /// The best weights for predictions, with the state after all events.
+  TrainedModel trained_model();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+/// What predictions need of a run: its model file, or what its checkpoint has so far. `dataset` is
+/// the network of the run, which may have grown.
+TrainedModel read_trained_model(const RunFolder& folder, const RunSpec& spec,
+                                const Dataset& dataset);
+
+}  // namespace curnm

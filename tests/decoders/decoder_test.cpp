@@ -1,0 +1,330 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "support/decoders.h"
+#include "support/errors.h"
+#include "support/gradients.h"
+#include "support/tensors.h"
+
+// What every registered decoder promises, and Eq. (11): a destination in two parts.
+
+namespace curnm {
+namespace {
+
+using testing::bilinear;
+using testing::copy_parameters;
+using testing::expect_gradient;
+using testing::fails;
+using testing::to_double;
+using testing::WithoutSplit;
+
+constexpr std::int64_t kWidth = 4;  // D
+
+Tensor numbers(std::uint64_t seed, std::vector<std::int64_t> shape) {
+  Tensor x = at::empty(shape);
+  keyed_uniform_(x, 1, Rng(seed, Stream::kTest));
+  return x;
+}
+
+/// Five positives with two candidates each and three extra pairs. Nodes and times repeat, also as
+/// source here and destination there, so that links share roots.
+struct LinkScene {
+  LinkScene() : links({src, dst, time, events}, candidates) {}
+
+  /// Positives and candidates: the links whose destinations are split.
+  std::int64_t split() const { return links.candidates().end(); }
+
+  std::vector<NodeId> src = {0, 0, 1, 2, 3};
+  std::vector<NodeId> dst = {2, 3, 2, 0, 3};
+  std::vector<Timestamp> time = {1, 1, 1, 2, 2};
+  std::vector<EventId> events = {0, 1, 2, 3, 4};
+  Candidates candidates = {.width = 2,
+                           .nodes = {1, 3, 2, 4, 3, 0, 1, 4, 4, 4},
+                           .extra = {.rows = {0, 3, 4}, .src = {5, 1, 3}, .dst = {2, 3, 5}}};
+  Links links;
+};
+
+std::shared_ptr<Decoder> made(std::string_view name, Path path = Path::kFast,
+                              std::int64_t width = kWidth) {
+  std::shared_ptr<Decoder> decoder =
+      make_decoder(name, decoders().at(name).defaults, {.width = width, .seed = 1, .path = path});
+  // Biases start at zero, and so would hide a mistake with them.
+  std::uint64_t seed = 100;
+  for (const Tensor& parameter : decoder->parameters()) {
+    if (parameter.dim() == 1) keyed_uniform_(parameter, 0.5, Rng(seed++, Stream::kTest));
+  }
+  return decoder;
+}
+
+std::vector<std::string> names() {
+  bilinear();
+  std::vector<std::string> all;
+  for (const DecoderEntry& entry : decoders()) all.push_back(entry.name);
+  return all;
+}
+
+Tensor joined(const SplitLogits& logits) {
+  return at::cat({logits.whole, logits.part, logits.rest});
+}
+
+/// A scalar that depends on every entry in its own way.
+Tensor mixed(const Tensor& x) {
+  return (x * numbers(99, x.sizes().vec()).to(x.scalar_type())).sum();
+}
+
+/// The embeddings of the ends of one link, as the only ones of their own links.
+Tensor logit_of(const Decoder& decoder, const Tensor& h_u, const Tensor& h_v) {
+  const std::vector<NodeId> src = {0};
+  const std::vector<NodeId> dst = {1};
+  const std::vector<Timestamp> time = {0};
+  const Links link(Pairs{src, dst, time});
+  return decoder.logits(link, at::cat({h_v.view({1, -1}), h_u.view({1, -1})})).squeeze(0);
+}
+
+class DecoderContract : public ::testing::TestWithParam<std::string> {
+ protected:
+  const LinkScene scene;
+};
+
+TEST_P(DecoderContract, ALinkHasTheSameLogitInAnyCompany) {
+  for (const Path path : {Path::kFast, Path::kPlain}) {
+    const auto decoder = made(GetParam(), path);
+    const Tensor z = numbers(1, {scene.links.roots().size(), kWidth});
+    const Tensor together = decoder->logits(scene.links, z);
+    ASSERT_EQ(together.dim(), 1);
+    ASSERT_EQ(together.size(0), scene.links.size());
+    for (std::int64_t link = 0; link < scene.links.size(); ++link) {
+      const Tensor alone = logit_of(*decoder, z[scene.links.source_root(link)],
+                                    z[scene.links.destination()[static_cast<std::size_t>(link)]]);
+      EXPECT_NEAR(together[link].item<double>(), alone.item<double>(), 1e-5) << link;
+    }
+  }
+}
+
+// By links of their own for every part and every rest.
+TEST_P(DecoderContract, SplitMatchesTheLogitsOfPartsAndRests) {
+  for (const Path path : {Path::kFast, Path::kPlain}) {
+    const auto decoder = made(GetParam(), path);
+    const Tensor z = numbers(2, {scene.links.roots().size(), kWidth});
+    const Tensor parts = numbers(3, {scene.split(), kWidth});
+    const SplitLogits found = decoder->split(scene.links, z, parts);
+    EXPECT_TRUE(at::allclose(found.whole, decoder->logits(scene.links, z), 1e-5, 1e-6));
+    ASSERT_EQ(found.part.numel(), scene.split());
+    ASSERT_EQ(found.rest.numel(), scene.split());
+    for (std::int64_t link = 0; link < scene.split(); ++link) {
+      const Tensor h_u = z[scene.links.source_root(link)];
+      const Tensor h_v = z[scene.links.destination()[static_cast<std::size_t>(link)]];
+      EXPECT_NEAR(found.part[link].item<double>(),
+                  logit_of(*decoder, h_u, parts[link]).item<double>(), 1e-5);
+      EXPECT_NEAR(found.rest[link].item<double>(),
+                  logit_of(*decoder, h_u, h_v - parts[link]).item<double>(), 1e-5);
+    }
+  }
+}
+
+TEST_P(DecoderContract, GradientsMatchFiniteDifferences) {
+  const auto decoder = made(GetParam(), Path::kPlain);
+  to_double(*decoder);
+  const Tensor z =
+      numbers(4, {scene.links.roots().size(), kWidth}).to(at::kDouble).requires_grad_(true);
+  const Tensor parts = numbers(5, {scene.split(), kWidth}).to(at::kDouble).requires_grad_(true);
+  const auto f = [&] { return mixed(joined(decoder->split(scene.links, z, parts))); };
+  expect_gradient(z, f);
+  expect_gradient(parts, f);
+  for (const Tensor& parameter : decoder->parameters()) expect_gradient(parameter, f);
+}
+
+// What the contrastive loss relies on where it trains the gates alone.
+TEST_P(DecoderContract, AFrozenDecoderIsTheSameFunctionWithoutGradients) {
+  for (const Path path : {Path::kFast, Path::kPlain}) {
+    const auto decoder = made(GetParam(), path);
+    const Tensor z = numbers(6, {scene.links.roots().size(), kWidth});
+    const Tensor parts = numbers(7, {scene.split(), kWidth}).requires_grad_(true);
+    const Tensor before = joined(decoder->split(scene.links, z, parts));
+    Tensor frozen;
+    {
+      const FrozenScope scope(*decoder);
+      frozen = joined(decoder->split(scene.links, z, parts));
+    }
+    EXPECT_TRUE(at::equal(before, frozen));
+    mixed(frozen).backward();
+    EXPECT_GT(parts.grad().abs().max().item<double>(), 0);
+    for (const auto& item : decoder->named_parameters()) {
+      EXPECT_FALSE(item.value().grad().defined()) << item.key();
+      EXPECT_TRUE(item.value().requires_grad()) << item.key() << " is free again";
+    }
+  }
+}
+
+TEST_P(DecoderContract, ParametersAreAFunctionOfTheSeed) {
+  const auto weights = [&](std::uint64_t seed) {
+    std::vector<Tensor> flat;
+    for (const Tensor& parameter : make_decoder(GetParam(), decoders().at(GetParam()).defaults,
+                                                {.width = kWidth, .seed = seed})
+                                       ->parameters()) {
+      flat.push_back(parameter.detach().reshape(-1));
+    }
+    return at::cat(flat);
+  };
+  EXPECT_TRUE(at::equal(weights(3), weights(3)));
+  EXPECT_FALSE(at::equal(weights(3), weights(4)));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DecoderContract, ::testing::ValuesIn(names()),
+                         [](const auto& test) { return test.param; });
+
+TEST(AdditiveDecoderTest, LogitsMatchLoops) {
+  const LinkScene scene;
+  for (const Path path : {Path::kFast, Path::kPlain}) {
+    const auto decoder = made("additive", path);
+    const NamedTensors p = decoder->named_parameters();
+    const Tensor z = numbers(8, {scene.links.roots().size(), kWidth});
+    const Tensor found = decoder->logits(scene.links, z);
+    const auto at = [](const Tensor& x, std::int64_t i, std::int64_t j) {
+      return x[i][j].item<double>();
+    };
+    for (std::int64_t link = 0; link < scene.links.size(); ++link) {
+      const Tensor h_u = z[scene.links.source_root(link)].unsqueeze(0);
+      const Tensor h_v = z[scene.links.destination()[static_cast<std::size_t>(link)]].unsqueeze(0);
+      double logit = p["out.bias"][0].item<double>();
+      for (std::int64_t d = 0; d < kWidth; ++d) {
+        double hidden =
+            p["source.bias"][d].item<double>() + p["destination.bias"][d].item<double>();
+        for (std::int64_t k = 0; k < kWidth; ++k) {
+          hidden += at(p["source.weight"], d, k) * at(h_u, 0, k) +
+                    at(p["destination.weight"], d, k) * at(h_v, 0, k);
+        }
+        logit += at(p["out.weight"], 0, d) * std::max(hidden, 0.0);
+      }
+      EXPECT_NEAR(found[link].item<double>(), logit, 1e-5) << link;
+    }
+  }
+}
+
+/// Width 1: W_s = 0, W_d = 2, b_d = 3, and what comes out is the hidden value itself.
+std::shared_ptr<Decoder> by_hand(Path path) {
+  const auto decoder = made("additive", path, /*width=*/1);
+  const NoGradGuard no_grad;
+  const NamedTensors p = decoder->named_parameters();
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, double>>{{"source.weight", 0},
+                                                   {"source.bias", 0},
+                                                   {"destination.weight", 2},
+                                                   {"destination.bias", 3},
+                                                   {"out.weight", 1},
+                                                   {"out.bias", 0}}) {
+    Tensor(p[name]).fill_(value);
+  }
+  return decoder;
+}
+
+// Whole 5 gives 13, its part 1 gives 5, and the rest 4 gives 11.
+TEST(IrrelevantFactorTest, LiteralValues) {
+  const std::vector<NodeId> src = {0};
+  const std::vector<NodeId> dst = {1};
+  const std::vector<Timestamp> time = {0};
+  const Links link(Pairs{src, dst, time});
+  const Tensor z = at::tensor({5.0F, 7.0F}).view({2, 1});
+  const Tensor part = at::tensor({1.0F}).view({1, 1});
+  for (const Path path : {Path::kFast, Path::kPlain}) {
+    const auto decoder = by_hand(path);
+    for (const SplitLogits& found :
+         {decoder->split(link, z, part), decoder->Decoder::split(link, z, part)}) {
+      EXPECT_EQ(found.whole.item<double>(), 13);
+      EXPECT_EQ(found.part.item<double>(), 5);
+      EXPECT_EQ(found.rest.item<double>(), 11);
+    }
+  }
+}
+
+TEST(IrrelevantFactorTest, AdditiveSplitsAsTheFallbackDoes) {
+  const LinkScene scene;
+  for (const Path path : {Path::kFast, Path::kPlain}) {
+    const auto own = made("additive", path);
+    const auto inner = made("additive", path);
+    copy_parameters(*own, *inner);
+    std::vector<Tensor> values;  // by its own way, then by the fallback
+    std::vector<std::vector<Tensor>> gradients;
+    for (const std::shared_ptr<Decoder>& decoder :
+         std::vector<std::shared_ptr<Decoder>>{own, std::make_shared<WithoutSplit>(inner)}) {
+      const Tensor z = numbers(9, {scene.links.roots().size(), kWidth}).requires_grad_(true);
+      const Tensor parts = numbers(10, {scene.split(), kWidth}).requires_grad_(true);
+      const Tensor found = joined(decoder->split(scene.links, z, parts));
+      mixed(found).backward();
+      values.push_back(found.detach());
+      gradients.push_back({z.grad(), parts.grad()});
+      for (const Tensor& parameter : decoder->parameters()) {
+        gradients.back().push_back(parameter.grad());
+      }
+    }
+    EXPECT_TRUE(at::allclose(values[0], values[1], 1e-5, 1e-6));
+    ASSERT_EQ(gradients[0].size(), gradients[1].size());
+    for (std::size_t i = 0; i < gradients[0].size(); ++i) {
+      EXPECT_TRUE(at::allclose(gradients[0][i], gradients[1][i], 1e-4, 1e-5)) << i;
+    }
+  }
+}
+
+TEST(DecoderPathsTest, FastAndPlainAgree) {
+  const LinkScene scene;
+  for (const std::string& name : names()) {
+    std::vector<Tensor> values;
+    std::vector<std::vector<Tensor>> gradients;
+    for (const Path path : {Path::kFast, Path::kPlain}) {
+      const auto decoder = made(name, path);
+      const Tensor z = numbers(11, {scene.links.roots().size(), kWidth}).requires_grad_(true);
+      const Tensor parts = numbers(12, {scene.split(), kWidth}).requires_grad_(true);
+      const Tensor found = joined(decoder->split(scene.links, z, parts));
+      mixed(found).backward();
+      values.push_back(found.detach());
+      gradients.push_back({z.grad(), parts.grad()});
+      for (const Tensor& parameter : decoder->parameters()) {
+        gradients.back().push_back(parameter.grad());
+      }
+    }
+    EXPECT_TRUE(at::allclose(values[0], values[1], 1e-5, 1e-6)) << name;
+    for (std::size_t i = 0; i < gradients[0].size(); ++i) {
+      EXPECT_TRUE(at::allclose(gradients[0][i], gradients[1][i], 1e-4, 1e-5)) << name << " " << i;
+    }
+  }
+}
+
+TEST(DecoderRegistryTest, ANameThatIsTakenIsRefused) {
+  bilinear();
+  for (const char* taken : {"additive", "bilinear"}) {
+    const std::size_t before = decoders().names().size();
+    EXPECT_TRUE(fails(
+        [&] {
+          decoders().add({{.name = taken}, {}});
+        },
+        {"decoder", taken, "another name"}));
+    EXPECT_EQ(decoders().names().size(), before);
+  }
+  EXPECT_TRUE(fails([] { decoders().add({}); }, {"a decoder needs a name"}));
+}
+
+TEST(DecoderRegistryTest, UnknownNamesAndImpossibleOptionsAreUsageErrors) {
+  EXPECT_TRUE(fails<UsageError>([] { make_decoder("aditive", {}, {.width = kWidth}); },
+                                {"aditive", "additive"}));
+  EXPECT_TRUE(fails<UsageError>(
+      [] { make_decoder(bilinear(), testing::BilinearOptions{.scale = 0}, {.width = kWidth}); },
+      {"--bilinear-scale 0"}));
+}
+
+// An option of a decoder from outside is given as any other.
+TEST(DecoderRegistryTest, OptionsReachADecoderFromOutside) {
+  const LinkScene scene;
+  const Tensor z = numbers(13, {scene.links.roots().size(), kWidth});
+  const auto logits = [&](const char* scale) {
+    Options options = decoders().at(bilinear()).defaults;
+    set_given({{"bilinear-scale", scale}}, options);
+    return make_decoder(bilinear(), options, {.width = kWidth, .seed = 1})->logits(scene.links, z);
+  };
+  EXPECT_TRUE(at::allclose(logits("3"), 3 * logits("1")));
+}
+
+}  // namespace
+}  // namespace curnm

@@ -1,0 +1,173 @@
+#include "curnm/prediction/predictor.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <thread>
+
+#include "curnm/data/synthetic.h"
+#include "curnm/models/registry.h"
+#include "support/errors.h"
+#include "support/temporary_folder.h"
+#include "support/training.h"
+
+namespace curnm {
+namespace {
+
+using testing::fails;
+using testing::quick;
+using testing::TemporaryFolder;
+
+Dataset network(std::int64_t events = 1500) {
+  Dataset whole = generate(
+      {.nodes = 60, .events = 1500, .communities = 4, .one_mode = true, .seed = 5}, "network");
+  return events == whole.events.size() ? whole : whole.head({events, whole.events.num_nodes});
+}
+
+TrainedModel trained(const std::string& model, const Dataset& dataset) {
+  TrainingSession session = testing::session_of(quick(model, {{"epochs", "1"}}), dataset);
+  testing::train(session);
+  return session.trained_model();
+}
+
+struct Questions {
+  std::vector<NodeId> src;
+  std::vector<NodeId> dst;
+  std::vector<Timestamp> time;
+  Pairs pairs() const { return {src, dst, time}; }
+};
+/// Some in the past, some after the last event, in no order.
+Questions some_questions(const Dataset& dataset) {
+  Questions questions;
+  Rng rng(1, Stream::kTest);
+  const auto nodes = static_cast<std::uint64_t>(dataset.events.num_nodes);
+  for (int i = 0; i < 60; ++i) {
+    questions.src.push_back(static_cast<NodeId>(rng.below(nodes)));
+    questions.dst.push_back(static_cast<NodeId>(rng.below(nodes)));
+    const Timestamp last = dataset.events.time.back();
+    questions.time.push_back(i % 3 == 0 ? last + 1 : last * rng.uniform());
+  }
+  return questions;
+}
+
+class EveryModel : public ::testing::TestWithParam<std::string> {};
+
+// The state that is saved is the one that a replay of all events comes to.
+TEST_P(EveryModel, AnswersFromTheSavedStateAsFromAReplay) {
+  const Dataset dataset = network();
+  TrainedModel model = trained(GetParam(), dataset);
+  ASSERT_EQ(model.state_events, 1400) << "whole batches of 200";
+  const Questions questions = some_questions(dataset);
+  const std::vector<float> saved = Predictor(model, dataset).score(questions.pairs());
+  model.state_events = 0;
+  EXPECT_EQ(Predictor(model, dataset).score(questions.pairs()), saved);
+}
+
+TEST_P(EveryModel, AFileHasAllThatAnAnswerNeeds) {
+  const Dataset dataset = network();
+  const TrainedModel model = trained(GetParam(), dataset);
+  const TemporaryFolder folder;
+  save_model(model, folder / "model");
+  ASSERT_TRUE(is_model_file(folder / "model"));
+  const TrainedModel loaded = load_model(folder / "model");
+  const Questions questions = some_questions(dataset);
+  EXPECT_EQ(Predictor(loaded, dataset).score(questions.pairs()),
+            Predictor(model, dataset).score(questions.pairs()));
+}
+
+TEST_P(EveryModel, ThreadsMayAskAtOnce) {
+  const Dataset dataset = network();
+  const Predictor predictor(trained(GetParam(), dataset), dataset);
+  const Questions questions = some_questions(dataset);
+  const std::vector<float> expected =
+      Predictor(predictor.model(), dataset).score(questions.pairs());
+  std::vector<std::vector<float>> answers(4);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    threads.emplace_back([&, i] { answers[i] = predictor.score(questions.pairs()); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<float>& answer : answers) EXPECT_EQ(answer, expected);
+}
+
+// What comes later changes no answer, and what has come is known.
+TEST_P(EveryModel, KnowsWhatHasHappenedSince) {
+  const Dataset before = network(1200);
+  const Dataset grown = network(1500);
+  const TrainedModel model = trained(GetParam(), before);
+  const Predictor early(model, before);
+  const Predictor late(model, grown);
+  Questions questions = some_questions(before);
+  for (Timestamp& t : questions.time) t = std::min(t, before.events.time.back());
+  EXPECT_EQ(late.score(questions.pairs()), early.score(questions.pairs()));
+  for (Timestamp& t : questions.time) t = grown.events.time.back() + 1;
+  EXPECT_NE(late.score(questions.pairs()), early.score(questions.pairs()));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryModel, ::testing::Values("tgn", "jodie", "dysat"),
+                         [](const auto& test) { return test.param; });
+
+TEST(PredictorTest, TheLikeliestComeFirstAndAreScoredAsPairs) {
+  const Dataset dataset = network();
+  const Predictor predictor(trained("jodie", dataset), dataset);
+  const Timestamp t = dataset.events.time.back() + 1;
+  const std::vector<Prediction> top = predictor.top(3, t, 10);
+  ASSERT_EQ(top.size(), 10U);
+  for (std::size_t i = 1; i < top.size(); ++i) EXPECT_GE(top[i - 1].logit, top[i].logit);
+  for (const Prediction& found : top) {
+    const std::vector<NodeId> src = {3};
+    const std::vector<NodeId> dst = {found.node};
+    const std::vector<Timestamp> time = {t};
+    EXPECT_EQ(predictor.score({src, dst, time})[0], found.logit);
+    EXPECT_NE(found.node, 3) << "nobody meets himself in this network";
+  }
+  EXPECT_TRUE(fails([&] { predictor.top(3, 0, 10); }, {"nothing has happened before time 0"}));
+}
+
+TEST(PredictorTest, OnlyWhatHasBeenSeenMayBePredicted) {
+  const Dataset dataset = network();
+  const Predictor predictor(trained("jodie", dataset), dataset);
+  const EventLog& log = dataset.events;
+  for (const EventId e : {EventId{5}, EventId{40}, log.size() - 1}) {
+    std::set<NodeId> seen;
+    for (EventId before = 0; before < log.size() && log.time[before] < log.time[e]; ++before) {
+      seen.insert({log.src[before], log.dst[before]});
+    }
+    seen.erase(7);
+    const std::vector<NodeId> choices = predictor.choices(7, log.time[e]);
+    EXPECT_EQ(std::set<NodeId>(choices.begin(), choices.end()), seen) << e;
+  }
+}
+
+TEST(PredictorTest, AnotherNetworkIsRefused) {
+  const TrainedModel model = trained("jodie", network());
+  EXPECT_TRUE(fails<UnusableRun>([&] { Predictor(model, network(1000)); },
+                                 {"not the network that this model was trained on"}));
+  const Predictor predictor(model, network());
+  EXPECT_TRUE(fails([&] { predictor.find("6o"); }, {"node '6o' is not in the network"}));
+}
+
+TEST(ModelFileTest, DamageAndOtherVersionsAreFound) {
+  const TemporaryFolder folder;
+  save_model(trained("jodie", network()), folder / "model");
+  std::ifstream in(folder / "model", std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(in), {});
+  for (std::size_t at : {std::size_t{40}, bytes.size() / 2, bytes.size() - 1}) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ 4);
+    EXPECT_TRUE(fails<UnusableRun>([&] { load_model(folder.write("flipped", flipped)); },
+                                   {"flipped is damaged", "export it from its run again"}));
+    EXPECT_TRUE(fails<UnusableRun>([&] { load_model(folder.write("cut", bytes.substr(0, at))); },
+                                   {"cut is damaged"}));
+  }
+  std::string newer = bytes;
+  newer.replace(newer.find(" 1\n"), 3, " 9\n");
+  EXPECT_TRUE(fails<UnusableRun>([&] { load_model(folder.write("newer", newer)); },
+                                 {"another version of curnm"}));
+  EXPECT_TRUE(fails<UnusableRun>([&] { load_model(folder.write("text", "src,dst,time\n")); },
+                                 {"is not a curnm model"}));
+  EXPECT_TRUE(fails([&] { load_model(folder / "none"); }, {"none"}));
+}
+
+}  // namespace
+}  // namespace curnm
