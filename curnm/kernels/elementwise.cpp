@@ -313,12 +313,6 @@ double sum_of_values(const float* x, std::int64_t n) {
       n, [&](std::int64_t begin, std::int64_t count) { return sum_of(x + begin, count); });
 }
 
-double sum_of_squares(const float* x, std::int64_t n) {
-  return sum_of_parts(n, [&](std::int64_t begin, std::int64_t count) {
-    return squares_of(x + begin, count, /*mean=*/0);
-  });
-}
-
 void adam(const AdamStep& step, const float* gradient, std::int64_t n, float* parameter,
           float* mean, float* square) {
   parallel_for(n, kValues, [&](std::int64_t begin, std::int64_t end) {

@@ -59,9 +59,8 @@ void gated(const GatedInput& input, float* gate, float* out);
 void gated_backward(const GatedInput& input, const float* gate, const float* dout, float* dpre,
                     float* dh, float* dscale);
 
-/// Sums in double, in parts that do not depend on the number of threads.
+/// In double, in parts that do not depend on the number of threads.
 double sum_of_values(const float* x, std::int64_t n);
-double sum_of_squares(const float* x, std::int64_t n);
 
 struct Moments {
   float mean = 0;

@@ -59,8 +59,7 @@ EpochRecord epoch_from_json(const ordered_json& json) {
 }
 
 void RunFolder::create(const ordered_json& options) const {
-  std::error_code unusable;  // then AtomicFolder says why
-  if (fs::exists(path_, unusable)) {
+  if (exists()) {
     fail("{} exists already: choose another --out, or continue it with --resume", path_.string());
   }
   AtomicFolder output(path_, /*replace=*/false);
@@ -85,7 +84,7 @@ void RunFolder::write_metrics(const std::vector<EpochRecord>& records) const {
 }
 
 std::vector<EpochRecord> RunFolder::read_metrics() const {
-  if (!fs::exists(metrics())) return {};
+  if (!has(metrics())) return {};
   return read_renewable(metrics(), [](std::string_view rest) {
     std::vector<EpochRecord> records;
     while (!rest.empty()) {
@@ -98,7 +97,7 @@ std::vector<EpochRecord> RunFolder::read_metrics() const {
 }
 
 std::int64_t RunFolder::count_epochs() const {
-  return fs::exists(metrics()) ? std::ranges::count(MappedFile::open(metrics())->text(), '\n') : 0;
+  return has(metrics()) ? std::ranges::count(MappedFile::open(metrics())->text(), '\n') : 0;
 }
 
 void RunFolder::write_result(const ordered_json& found) const {

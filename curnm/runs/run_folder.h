@@ -51,9 +51,9 @@ class RunFolder {
   std::filesystem::path result() const { return path_ / "result.json"; }
   std::filesystem::path model() const { return path_ / "model"; }
 
-  bool exists() const { return std::filesystem::exists(path_); }
-  bool is_run() const { return std::filesystem::exists(options()); }
-  bool is_finished() const { return std::filesystem::exists(result()); }
+  bool exists() const { return has(path_); }
+  bool is_run() const { return has(options()); }
+  bool is_finished() const { return has(result()); }
 
   /// Makes the folder with its options.json. Throws Error when there is one already.
   void create(const nlohmann::ordered_json& options) const;
@@ -69,6 +69,12 @@ class RunFolder {
   nlohmann::ordered_json read_result() const;
 
  private:
+  /// What cannot be looked at counts as missing: reading or writing it says why.
+  static bool has(const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+  }
+
   std::filesystem::path path_;
 };
 

@@ -48,7 +48,7 @@ ExtraPairs RandomPairs::draw(const EventBatch& batch, std::int64_t count, const 
   ExtraPairs pairs;
   EventDraws draws;
   for (std::int64_t i = 0; i < batch.size(); ++i) {
-    draws.restart(key, batch.events[index(i)], num_destinations());
+    draws.restart(key, batch.events[index(i)], std::ssize(destinations_));
     add(batch, i, share(count, i, batch.size()), draws, pairs);
   }
   return pairs;

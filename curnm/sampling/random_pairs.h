@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "curnm/base/options.h"
@@ -45,7 +46,7 @@ class RandomPairs {
   /// `count` negatives for the whole batch, those of event e from key.split(e).
   ExtraPairs draw(const EventBatch& batch, std::int64_t count, const Rng& key) const;
 
-  std::int64_t num_destinations() const { return std::ssize(destinations_); }
+  std::span<const NodeId> destinations() const { return destinations_; }
 
  private:
   void add_of_source(NodeId source, std::int64_t i, Timestamp t, std::int64_t count,

@@ -125,6 +125,7 @@ RunSpec resolve_run(const GivenOptions& given) {
   spec.model.check();
   spec.decoder.check();
   spec.miner.check();
+  spec.task.check();
   const RunFacts facts{.epochs = spec.train.epochs};
   spec.model.complete(facts);
   spec.decoder.complete(facts);

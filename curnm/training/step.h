@@ -47,7 +47,7 @@ class TrainingStep {
   /// has been changed then.
   Mined run(const EventBatch& batch, std::int64_t epoch, StageClock& clock);
 
-  // Its parts, for who looks at them.
+  // Its parts, for those who want to look between them.
   Candidates propose(const EventBatch& batch, std::int64_t epoch) const;
   /// The loss of the batch against these candidates, and its gradients; no step.
   Mined learn(const EventBatch& batch, const Candidates& candidates, std::int64_t epoch,

@@ -36,9 +36,8 @@ class CsvTest : public ::testing::Test {
 
 TEST_F(CsvTest, EveryDelimiterWithAndWithoutHeader) {
   const Events expected = {{"a", "b", 1}, {"b", "c", 2.5}};
-  for (const std::string delimiter : {",", "\t", ";", " "}) {
+  for (const std::string d : {",", "\t", ";", " "}) {
     for (const std::string end : {"\n", "\r\n"}) {
-      const std::string d = delimiter;
       const std::string rows = "a" + d + "b" + d + "1" + end + "b" + d + "c" + d + "2.5" + end;
       EXPECT_EQ(named_events(read(rows)), expected) << d;
       EXPECT_EQ(named_events(read("src" + d + "dst" + d + "time" + end + rows)), expected) << d;

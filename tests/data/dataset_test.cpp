@@ -395,7 +395,7 @@ TEST_F(DatasetTest, EditedColumnEntriesAreFound) {
 TEST_F(DatasetTest, EveryFieldOfTheDescriptionIsNeeded) {
   const ordered_json meta = read_meta_json(stored());
   for (const auto& item : meta.items()) {
-    const std::string key = item.key();
+    const std::string& key = item.key();
     const std::vector<std::string> parts =
         key == "format" ? std::vector<std::string>{"meta.json", "does not describe"}
                         : std::vector<std::string>{"meta.json"};

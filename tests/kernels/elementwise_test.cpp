@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <numeric>
 
 #include "support/arrays.h"
 
@@ -276,19 +277,11 @@ void for_each_length(const Test& test) {
 TEST(ElementwiseTest, Sums) {
   for_each_length([](std::int64_t n, ArraySource& source) {
     const std::vector<float> x = source.floats(n);
-    double sum = 0;
-    double squares = 0;
-    for (const float value : x) {
-      sum += value;
-      squares += static_cast<double>(value) * value;
-    }
-    const auto compute = [&]() -> Arrays {
-      return {{sum_of_values(x.data(), n), sum_of_squares(x.data(), n)}};
-    };
-    expect_arrays(compute, {{sum, squares}}, /*tolerance=*/1e-6);
+    const double sum = std::accumulate(x.begin(), x.end(), 0.0);
+    const auto compute = [&]() -> Arrays { return {{sum_of_values(x.data(), n)}}; };
+    expect_arrays(compute, {{sum}}, /*tolerance=*/1e-6);
   });
   EXPECT_EQ(sum_of_values(nullptr, 0), 0);
-  EXPECT_EQ(sum_of_squares(nullptr, 0), 0);
 }
 
 TEST(ElementwiseTest, Standardise) {
