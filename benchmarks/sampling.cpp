@@ -5,7 +5,7 @@
 #include "curnm/evaluation/negatives.h"
 #include "curnm/sampling/neighbor_sampler.h"
 
-// Sampling against the size of the network: rates should fall with the caches only.
+// Sampling against the size of the network: rates should fall only with cache misses.
 
 namespace curnm::benchmarks {
 namespace {

@@ -37,7 +37,7 @@ struct Setting {
 RunSpec spec_of(const Setting& setting, const EpochFlags& flags) {
   GivenOptions given = flags.given;
   given["miner"] = setting.miner;
-  const std::string epochs = std::to_string(flags.epochs + 1);  // never the last: that would end it
+  const std::string epochs = std::to_string(flags.epochs + 1);  // the last is never run
   given["epochs"] = given["patience"] = epochs;
   if (setting.miner == "curnm") {
     if (!flags.pi.empty()) given["pi"] = flags.pi;
@@ -65,7 +65,7 @@ class Contender final : public TrainObserver {
   bool stop_requested() override { return stop_; }
 
   Setting setting;
-  std::vector<double> seconds;  // of each epoch, evaluation apart
+  std::vector<double> seconds;  // of each epoch, without evaluation
 
   double median() const {
     std::vector<double> sorted = seconds;
@@ -98,7 +98,7 @@ void run_epochs(const EpochFlags& flags, const CLI::App& command) {
     refuse_flags(command, {"--pi", "--pi-strategy", "--pools"}, "miners without curnm");
   }
   const std::vector<Setting> rows = settings(flags);
-  for (const Setting& setting : rows) spec_of(setting, flags);  // mistakes show before data is read
+  for (const Setting& setting : rows) spec_of(setting, flags);  // fails before data is read
   set_threads(flags.threads);
   const Dataset dataset = open_dataset(flags.data);
   std::deque<Contender> list;

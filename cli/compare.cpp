@@ -40,7 +40,7 @@ std::vector<Column> read_columns(const std::vector<std::string>& folders) {
            columns.front().run.folder, column.run.folder);
     }
   }
-  // What tells the runs apart is what they are called.
+  // Runs are named by what distinguishes them.
   const auto differ = [&](auto member) {
     return std::ranges::any_of(columns, [&](const Column& column) {
       return member(column.run) != member(columns.front().run);
@@ -55,7 +55,7 @@ std::vector<Column> read_columns(const std::vector<std::string>& folders) {
   return columns;
 }
 
-/// What is seen, in one sentence. REQUIRES: two columns.
+/// The comparison in one sentence. REQUIRES: two columns.
 std::string conclusion(const Column& first, const Column& second) {
   int ahead = 0;
   int all = 0;

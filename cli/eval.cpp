@@ -70,8 +70,8 @@ class ScoreDump {
   std::ofstream file_;
 };
 
-// How a trained run may be tested in another way. The split is not among them: it decides what the
-// run has learned from.
+// Options that may change after training. The split may not: it decides what the run has learned
+// from.
 constexpr std::array<std::string_view, 3> kFreeAfterTraining = {"evaluation-batch", "negative-seed",
                                                                 "collisions"};
 

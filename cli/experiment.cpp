@@ -20,7 +20,7 @@ struct ExperimentFlags {
   bool plan = false;
 };
 
-/// A grid as a person sees it: networks, models and variants down, miners across.
+/// A grid for display: networks, models and variants as rows, miners as columns.
 class Plan {
  public:
   void add(const Job& job, RunState state) {
@@ -54,7 +54,7 @@ class Plan {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
 
-  /// Done of all, and how many failed: "1/3", "1/3 2!".
+  /// Finished out of all, and how many failed: "1/3", "1/3 2!".
   std::string text(const std::string& row, const std::string& column) const {
     const auto found = counts_.find({row, column});
     if (found == counts_.end()) return "";
@@ -79,8 +79,8 @@ Vocabulary vocabulary(const std::string& data_folder) {
           }};
 }
 
-/// The networks of an experiment, each looked for when it is first asked for: those of runs that
-/// are over may be gone.
+/// The networks of an experiment, each looked up on first use: those of runs that have ended may be
+/// gone.
 class Networks {
  public:
   Networks(std::filesystem::path folder, bool fetch) : folder_(std::move(folder)), fetch_(fetch) {}
@@ -94,7 +94,7 @@ class Networks {
     return network;
   }
 
-  /// Of runs that are over: looks only whether the data, if it is here, is still the same.
+  /// For runs that have ended: checks only that the data, if present, is still the same.
   void check(const std::string& name, const ResultSet& known) {
     if (networks_.contains(name) || !checked_.insert(name).second) return;
     refuse_other_data(name, find_named_network(name, folder_, /*fetch=*/false), known);
@@ -109,14 +109,14 @@ class Networks {
 
 bool over(RunState state) { return state == RunState::kDone || state == RunState::kFailed; }
 
-/// What a grid still needs.
+/// The work that a grid still needs.
 struct Work {
   Plan plan;
-  std::vector<std::size_t> jobs;  // to be done, by their place in the experiment
-  std::vector<double> seconds;    // of each, as estimated
+  std::vector<std::size_t> jobs;  // those to do, as indices into the experiment
+  std::vector<double> seconds;    // estimate for each
 };
 
-/// `states`: of the jobs. Cells that share a run count once.
+/// `states` are those of the jobs. Cells that share a run count once.
 Work work_of(const Experiment& experiment, const std::vector<RunState>& states, Networks& networks,
              const ResultSet& known) {
   Work work;
@@ -148,12 +148,12 @@ std::string described(const Work& work, const RunnerOptions& options) {
                                        all_known ? "about" : "at least", time_span(seconds)));
 }
 
-/// What failed waits, where it is to be tried again.
+/// With --retry-failed, a failed run counts as waiting.
 RunState state_for(RunState state, const GridFlags& flags) {
   return state == RunState::kFailed && flags.retry_failed ? RunState::kWaiting : state;
 }
 
-/// Shows the plan without leaving a trace: a store is neither made nor changed.
+/// Shows the plan only: no store is created or changed.
 int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
   std::optional<ResultStore> store;
   if (std::filesystem::exists(flags.grid.store)) {
@@ -171,7 +171,7 @@ int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
   return 0;
 }
 
-/// A file whose options were changed is known by its title; without one, it may be any other.
+/// A file whose options have all changed is recognised by its title; without a title it cannot be.
 void refuse_taken_name(const ResultStore& store, const Experiment& experiment) {
   const std::string title = store.title(experiment.name);
   const bool known = experiment.title == title && title != experiment.name;
@@ -217,8 +217,8 @@ int run_experiment(const ExperimentFlags& flags) {
   watch_signals();
   GridProgress progress(std::move(estimates), options.workers);
   RunnerOutcome outcome = run_assignments(store, assignments, options, progress);
-  // Not only ours: also what failed before, or in the hands of another process, which may be done
-  // by now.
+  // Counts all runs of the experiment: some failed earlier, and those of another process may have
+  // finished meanwhile.
   const auto count = [&](RunState state) {
     return std::ranges::count_if(std::set(runs.begin(), runs.end()),
                                  [&](std::int64_t run) { return store.state(run) == state; });

@@ -11,7 +11,7 @@ namespace {
 
 void run_export(const std::string& run, const std::string& out) {
   const RunFolder folder(run);
-  folder.read_options();  // says what is wrong with what is no run
+  folder.read_options();  // throws with the reason if this is not a run
   if (!folder.is_finished()) {
     fail("{0} is not finished: `curnm train --resume {0}` goes on with it", run);
   }

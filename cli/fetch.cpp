@@ -18,7 +18,7 @@ struct FetchFlags {
   bool force = false;
 };
 
-/// A bar that is redrawn in place, at most ten times a second; nothing where no person is watching.
+/// A bar that is redrawn in place, at most ten times a second; nothing unless stderr is a terminal.
 class DownloadBar {
  public:
   void operator()(std::int64_t received, std::int64_t total) {

@@ -60,7 +60,7 @@ RunnerOptions runner_options(const GridFlags& flags) {
     throw UsageError(fmt::format("--threads {} must be at least 1", flags.threads));
   }
   const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
-  return {.program = "/proc/self/exe",  // this very program, whatever happens to its file
+  return {.program = "/proc/self/exe",  // this program, even if its file is replaced
           .folder = fs::absolute(flags.store).parent_path() / "runs",
           .workers =
               flags.workers > 0 ? flags.workers : std::max<std::int64_t>(1, cores / flags.threads),
@@ -102,14 +102,14 @@ GridProgress::GridProgress(std::map<std::int64_t, double> estimates, std::int64_
       on_terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 double GridProgress::seconds_left() const {
-  // Estimates are wrong by a factor that the runs which ended have shown.
+  // Corrects the estimates by the ratio of actual to estimated time so far.
   const double factor = ended_estimate_ > 0 ? ended_seconds_ / ended_estimate_ : 1;
   const double mean_seconds = ended_ > 0 ? ended_seconds_ / static_cast<double>(ended_) : 0;
   std::vector<double> left;
   for (const auto& [run, estimate] : waiting_) {
     const auto started = started_.find(run);
     const double spent = started == started_.end() ? 0 : started->second.seconds();
-    // One that nothing was known of takes what others have taken.
+    // A run without an estimate is assumed to take the mean of those that ended.
     const double whole = estimate > 0 ? factor * estimate : mean_seconds;
     left.push_back(std::max(0.0, whole - spent));
   }

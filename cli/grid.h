@@ -8,8 +8,8 @@
 #include "cli/print.h"
 #include "curnm/experiments/runner.h"
 
-// What `experiment` and `tune` share: where things are, how many runs at once, and what a person
-// sees of them.
+// What `experiment` and `tune` share: where files are, how many runs at once, and how progress is
+// shown.
 
 namespace curnm::cli {
 
@@ -28,17 +28,17 @@ RunnerOptions runner_options(const GridFlags& flags);
 /// Does the store have an experiment of that name that shares no run with this one?
 bool name_is_taken(const ResultStore& store, const Experiment& experiment);
 
-/// The runs of the experiment's cells. What it was before under the same name stays in the store,
+/// The runs of the experiment's cells. Runs that an earlier version of it had stay in the store,
 /// but not in its tables.
 std::vector<std::int64_t> planned(ResultStore& store, const Experiment& experiment);
 
 /// "40 s", "4 min", "2 h 10 min", "3 days 5 h".
 std::string time_span(double seconds);
 
-/// Prints each run as it ends and, where a person is watching, how far all of them are.
+/// Prints each run as it ends and, on a terminal, the progress of all.
 class GridProgress final : public RunnerObserver {
  public:
-  /// `estimates`: seconds by run, if done one after the other.
+  /// `estimates`: seconds of each run, run one at a time.
   GridProgress(std::map<std::int64_t, double> estimates, std::int64_t workers);
 
   void on_start(const Assignment& assignment) override;
@@ -54,15 +54,15 @@ class GridProgress final : public RunnerObserver {
   std::map<std::int64_t, double> waiting_;  // estimates of the runs that have not ended
   std::size_t count_;
   std::int64_t workers_;
-  std::map<std::int64_t, Stopwatch> started_;  // others had their result already
-  std::int64_t ended_ = 0;                     // of those that were started
-  double ended_estimate_ = 0;                  // of these
-  double ended_seconds_ = 0;                   // what these took
+  std::map<std::int64_t, Stopwatch> started_;  // missing for runs that already had a result
+  std::int64_t ended_ = 0;                     // runs that were started and have ended
+  double ended_estimate_ = 0;                  // their estimated seconds in total
+  double ended_seconds_ = 0;                   // their actual seconds in total
   bool on_terminal_;
 };
 
-/// 0 where all is done, 128 + signal where it was stopped, else 1; says what is missing. REQUIRES:
-/// the outcome counts what failed before, too.
+/// Prints what is missing. Returns 0 if all is done, 128 + signal if stopped, else 1. REQUIRES: the
+/// outcome includes earlier failures.
 int report_outcome(const RunnerOutcome& outcome, const GridFlags& flags);
 
 }  // namespace curnm::cli

@@ -19,7 +19,7 @@ void resolve_job(Job& job, const RunFlags& own) {
     return all;
   };
   try {
-    // What a job shares with others and has no use for is left out; of its own, nothing is.
+    // Shared options without effect on this job are dropped; its own never are.
     for (const std::string& name : options_without_effect(given())) {
       if (!own.contains(name)) job.flags.erase(name);
     }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kFailure = 1;
 constexpr int kUsage = 2;
-constexpr int kClosedPipe = 128 + SIGPIPE;  // as of a program that dies of the signal
+constexpr int kClosedPipe = 128 + SIGPIPE;  // as if killed by the signal
 
 /// The subcommand that was being read when parsing ended: the innermost one.
 const CLI::App& innermost(const CLI::App& app) {
@@ -97,8 +97,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   curnm::cli::sleep_while_waiting(argv);
   curnm::cli::keep_freed_memory();
-  // A closed pipe or a file size limit is an error of a write, not a reason to die on the spot: a
-  // training saves what it has.
+  // A closed pipe or a file size limit makes a write fail instead of killing the program: a
+  // training can still save its state.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   try {
@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
     curnm::cli::say("curnm: not enough memory\n");
     return curnm::cli::kFailure;
   } catch (const std::exception& error) {
-    // `curnm results ... | head` has read enough: nothing to complain about.
+    // `curnm results ... | head` closes the pipe early: not an error.
     const auto* failed = dynamic_cast<const std::system_error*>(&error);
     if (failed != nullptr && failed->code() == std::errc::broken_pipe) {
       return curnm::cli::kClosedPipe;

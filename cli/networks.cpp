@@ -35,7 +35,7 @@ NamedNetwork fetched(const CatalogEntry& entry, const fs::path& folder) {
   try {
     save_dataset(fetch_with_bar(entry, {.cache = default_cache()}), out, /*replace=*/false);
   } catch (const Error&) {
-    if (!fs::exists(out)) throw;  // else another process was quicker
+    if (!fs::exists(out)) throw;  // otherwise another process was faster
   }
   return opened(out);
 }

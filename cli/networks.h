@@ -10,19 +10,19 @@ namespace curnm::cli {
 
 /// A network that an experiment names.
 struct NamedNetwork {
-  std::string data;         // as `open_dataset` takes it; "" where it cannot be had
-  std::string missing;      // why it cannot
+  std::string data;         // as `open_dataset` takes it; "" if it is not available
+  std::string missing;      // why it is not available
   std::int64_t events = 0;  // 0: unknown
-  std::string digest = {};  // of the data; "" while it is not here
+  std::string digest = {};  // of the data; "" if it is not present
 };
 
-/// The name that the results of a network are known by: that of the catalogue (uci for UCI), unless
-/// the folder of networks has one that is called so.
+/// The name under which results of a network are stored: the catalogue's spelling (uci for UCI),
+/// unless the data folder has a network spelled this way.
 std::string network_name(const std::string& name, const std::filesystem::path& folder);
 
-/// Looks for the network in the folder of networks (or takes it as a path or synthetic[:preset]);
-/// one of the catalogue that is not there is downloaded into it, if `fetch`. Never throws: an
-/// experiment goes on without a network that cannot be had.
+/// Looks for the network in the data folder (or takes it as a path or synthetic[:preset]); with
+/// `fetch`, a published network that is not there is downloaded into it. Never throws: an
+/// experiment continues without a network that is not available.
 NamedNetwork find_named_network(const std::string& name, const std::filesystem::path& folder,
                                 bool fetch);
 

@@ -8,12 +8,12 @@
 
 namespace curnm::cli {
 
-/// One flag per field of an options struct, with its default and range in the help text. What the
-/// command line gives is collected as text: what it means is decided where the options are.
-/// REQUIRES: `given` outlives the parsing.
+/// One flag per field of an options struct, with its default and range in the help text. Values are
+/// collected as text; the owner of the options interprets them. REQUIRES: `given` outlives the
+/// parsing.
 void add_fields(CLI::App& command, FieldsOf fields, GivenOptions& given);
 
-/// One flag per option of a run, by groups, and --preset.
+/// One flag per option of a run, in groups, and --preset.
 void add_run_flags(CLI::App& command, GivenOptions& given);
 /// The same for some parts of a run (train, model, decoder, miner, task).
 void add_run_flags(CLI::App& command, std::initializer_list<std::string_view> parts,
@@ -22,7 +22,7 @@ void add_run_flags(CLI::App& command, std::initializer_list<std::string_view> pa
 /// Throws OptionError where one of these was given, which would have no effect on `user`.
 void refuse_options(const GivenOptions& given, std::initializer_list<std::string_view> names,
                     std::string_view user);
-/// The same for flags that are no options of a run, with their dashes.
+/// The same for flags that are not options of a run; names include the dashes.
 void refuse_flags(const CLI::App& command, std::initializer_list<const char*> flags,
                   std::string_view user);
 

@@ -81,7 +81,7 @@ void print_answers(const std::vector<Question>& answers, const IdMap& ids, bool 
   }
 }
 
-/// From a run's folder or an exported file, and the events that have happened.
+/// Opens a run's folder or an exported file, with the events so far.
 Predictor open_predictor(const PredictFlags& flags) {
   if (is_model_file(flags.run)) {
     TrainedModel model = load_model(flags.run);

@@ -23,7 +23,7 @@ std::string sparkline(std::span<const std::int64_t> counts) {
   const std::int64_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
   std::string line;
   for (std::int64_t count : counts) {
-    // Any event at all shows as at least the lowest block.
+    // A count above 0 shows at least the lowest block.
     const std::int64_t level = most == 0 ? 0 : (count * 8 + most - 1) / most;
     line += kBlocks[static_cast<std::size_t>(level)];
   }

@@ -12,8 +12,8 @@
 
 namespace curnm::cli {
 
-/// Progress, notes and complaints, to stderr. Where they cannot be written (a full disk, a terminal
-/// that is gone) the work goes on without them.
+/// Progress, notes and complaints, to stderr. If they cannot be written (full disk, closed
+/// terminal), the work continues without them.
 template <class... Values>
 void say(fmt::format_string<Values...> text, Values&&... values) {
   const std::string said = fmt::format(text, std::forward<Values>(values)...);
@@ -29,7 +29,7 @@ std::string sparkline(std::span<const std::int64_t> counts);
 /// A duration in the unit that a person would choose: 3.2 days.
 std::string duration(double seconds);
 
-/// Notes of a reading go to stderr, one line each.
+/// Notes about how a data set was read go to stderr, one line each.
 void print_notes(const Dataset& dataset);
 
 /// What was written and where.

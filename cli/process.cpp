@@ -19,11 +19,11 @@ namespace curnm::cli {
 void sleep_while_waiting(char** argv) {
   // libgomp reads its environment when it is loaded, before main: hence the second start.
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  // predict is over sooner than a second start would take.
+  // predict takes less time than a restart.
   constexpr std::array<std::string_view, 3> kLong = {"train", "eval", "bench"};
   if (argv[1] == nullptr || std::find(kLong.begin(), kLong.end(), argv[1]) == kLong.end()) return;
   ::setenv("GOMP_SPINCOUNT", "10000", /*overwrite=*/1);
-  ::execv("/proc/self/exe", argv);  // returns only where it failed: then go on as it is
+  ::execv("/proc/self/exe", argv);  // returns only on failure: then continue without the setting
 }
 
 void keep_freed_memory() {

@@ -6,12 +6,12 @@
 
 namespace curnm::cli {
 
-/// Restarts a command that computes, once, so that waiting threads sleep soon instead of spinning.
-/// Does nothing where the environment says how threads should wait. Call it first.
+/// Restarts a compute-heavy command once, so that waiting threads soon sleep instead of spinning.
+/// Does nothing if the environment already says how threads should wait. Call it first.
 ///
 /// OpenMP's threads spin for milliseconds at every barrier by default. Where the cores are shared
-/// with anything else, two of them may spin on one core in turns, which makes an epoch beside one
-/// compiler many times as long (docs/decisions.md, Threads).
+/// with anything else, two of them may take turns spinning on one core: an epoch next to a single
+/// compiler process takes many times as long (docs/decisions.md, Threads).
 void sleep_while_waiting(char** argv);
 
 /// Keeps freed memory for the next step instead of giving it back to the system: a step allocates

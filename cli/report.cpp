@@ -31,7 +31,7 @@ struct ReportFlags {
 struct FormatEntry {
   std::string_view name;
   std::string_view extension;
-  bool curves;  // has something of single epochs
+  bool curves;  // shows individual epochs
   std::string (*write)(const ResultSet&, const ReportOptions&);
 };
 constexpr std::array<FormatEntry, 4> kFormats = {{
@@ -74,7 +74,7 @@ ResultSet read_results(const ReportFlags& flags, const FormatEntry& format) {
   return results;
 }
 
-/// As asked for, else by the name of the file.
+/// From --format, else from the file's extension.
 const FormatEntry& format_of(const ReportFlags& flags) {
   const std::span<const FormatEntry> formats(kFormats);
   if (!flags.format.empty()) return find_entry("format", formats, flags.format);
@@ -96,7 +96,7 @@ void run_report(const ReportFlags& flags) {
     fmt::print("{}", text);
     return;
   }
-  std::error_code none;  // there is no such file yet
+  std::error_code none;  // ignored: the file may not exist yet
   for (const std::string& source : flags.sources) {
     if (!fs::equivalent(flags.out, source, none)) continue;
     throw UsageError(fmt::format("--out {} is what the report is made from", flags.out));

@@ -35,8 +35,8 @@ void check_name(std::string_view kind, const std::string& name, const Names& kno
   if (std::ranges::find(known, name) == std::ranges::end(known)) unknown_name(kind, name, known);
 }
 
-/// Which experiments a run belongs to, with the variants it stands for there: "ablation (full)".
-/// Runs of none are told apart by what they were asked for.
+/// Which experiments a run belongs to, with the variant it is in each: "ablation (full)". Runs that
+/// belong to none are described by their flags.
 std::string places(const ResultSet& results, std::size_t run) {
   std::string text;
   for (const Cell& cell : results.cells) {
@@ -75,7 +75,7 @@ void print_table(const ResultSet& results, const ResultsFlags& flags) {
   }
 }
 
-/// The same for programs: [{"experiment": "ablation", "variant": "full"}].
+/// The same as JSON: [{"experiment": "ablation", "variant": "full"}].
 ordered_json places_json(const ResultSet& results, std::size_t run) {
   ordered_json list = ordered_json::array();
   for (const Cell& cell : results.cells) {

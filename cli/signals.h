@@ -6,7 +6,7 @@ namespace curnm::cli {
 /// second one ends it. A SIGHUP that is ignored stays so: nohup wants the work to go on.
 void watch_signals();
 
-/// The signal that came, or 0.
+/// The signal received, or 0.
 int received_signal();
 
 }  // namespace curnm::cli

@@ -4,8 +4,8 @@
 
 namespace curnm::cli {
 
-/// A table of a result.json: its protocols by (all events, new nodes, the best rule without
-/// learning).
+/// Prints a result.json as a table: protocols as rows; all events, new nodes and the best rule
+/// without learning as columns.
 void print_results(const nlohmann::ordered_json& result);
 
 }  // namespace curnm::cli

@@ -31,14 +31,14 @@ struct TrainFlags {
   std::string data;
   std::string out;
   std::string resume;
-  std::string moved_data;  // of a run that is resumed
+  std::string moved_data;  // for a resumed run
   std::int64_t threads = 0;
   std::int64_t until_epoch = 0;  // 0: to the end
   double checkpoint_seconds = 30;
   bool json = false;
 };
 
-/// What an epoch was like: its losses and, of a curriculum, how hard it was.
+/// The losses of an epoch and, with a curriculum, its difficulty.
 std::string described(const EpochRecord& record) {
   std::string text;
   for (const auto& [name, value] : record.losses) text += fmt::format(" {} {:.4f}", name, value);
@@ -52,8 +52,8 @@ std::string described(const EpochRecord& record) {
   return text;
 }
 
-/// Progress on stderr (a bar where a person is watching, a line per epoch elsewhere), metrics and
-/// checkpoints in the run's folder.
+/// Progress on stderr (a bar on a terminal, otherwise a line per epoch), metrics and checkpoints in
+/// the run's folder.
 class RunObserver final : public TrainObserver {
  public:
   RunObserver(const TrainingSession& session, RunFolder folder, const TrainFlags& flags)
@@ -63,11 +63,11 @@ class RunObserver final : public TrainObserver {
         until_epoch_(flags.until_epoch) {}
 
   bool stop_requested() override { return received_signal() != 0 || paused(); }
-  /// As many epochs as were asked for are over.
+  /// --until-epoch has been reached.
   bool paused() const { return until_epoch_ > 0 && std::ssize(session_.records()) >= until_epoch_; }
 
   void on_batch(std::int64_t epoch, std::int64_t done, std::int64_t of) override {
-    if (done == 1) {  // the clock starts with the second batch: there is no rate yet
+    if (done == 1) {  // timing starts with the second batch: no rate yet
       epoch_watch_ = Stopwatch();
       next_draw_ = 0;
       return;
@@ -104,7 +104,7 @@ class RunObserver final : public TrainObserver {
   std::int64_t until_epoch_;
   bool on_terminal_ = ::isatty(STDERR_FILENO) == 1;
   Stopwatch epoch_watch_;
-  bool saved_ = false;  // in this session: the first epoch always is, whatever becomes of the next
+  bool saved_ = false;  // by this process: the first epoch is always saved
   Stopwatch since_checkpoint_;
   double next_draw_ = 0;
 };
@@ -183,7 +183,7 @@ ordered_json finish(TrainingSession& session, const RunFolder& folder) {
   return result;
 }
 
-/// A resumed run is what it was started as: other options than those of this process are refused.
+/// A resumed run keeps its options: only flags about this process (threads, output) are allowed.
 void check_flags(const TrainFlags& flags, const CLI::App& command) {
   if (flags.data.empty() == flags.resume.empty()) {
     throw UsageError("give either DATA or --resume RUN");
@@ -211,7 +211,7 @@ TrainingSession new_session(const TrainFlags& flags, RunSpec spec) {
   return session;
 }
 
-/// Of a run that was begun before, still at its beginning.
+/// A session for an existing run, before its checkpoint is loaded.
 TrainingSession old_session(const TrainFlags& flags) {
   const RunFolder folder(flags.resume);
   RunSpec spec = read_run(folder, RunUse::kContinue);
@@ -234,7 +234,7 @@ int run_train(const TrainFlags& flags, RunSpec spec) {
   const FileLock alone(folder.options(), "training " + folder.path().string());
   if (resuming && fs::exists(folder.checkpoint())) {
     session.resume(folder);
-    folder.write_metrics(session.records());  // a folder that cannot be written shows it now
+    folder.write_metrics(session.records());  // fails now if the folder is not writable
   }
   print_setup(session, folder.path());
 

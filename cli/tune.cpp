@@ -78,7 +78,7 @@ struct TuneFlags {
   bool json = false;
 };
 
-/// NAME=VALUE, of an option that trainings have.
+/// Parses NAME=VALUE for an option of a training.
 std::pair<std::string, std::string> assignment_of(const std::string& flag,
                                                   const std::string& text) {
   const std::size_t at = text.find('=');
@@ -94,7 +94,7 @@ std::pair<std::string, std::string> assignment_of(const std::string& flag,
   return {name, text.substr(at + 1)};
 }
 
-/// The options that all trials have.
+/// The options that all trials share.
 RunFlags fixed_options(const TuneFlags& flags) {
   RunFlags fixed;
   for (const std::string& text : flags.set) {
@@ -149,7 +149,7 @@ std::vector<Dimension> search_space(const TuneFlags& flags, const RunFlags& fixe
   return space;
 }
 
-/// Throws UsageError for an option that was asked for and that no trial makes use of.
+/// Throws UsageError for a given option that no trial uses.
 void refuse_without_effect(const RunFlags& asked, const std::vector<Job>& trials) {
   for (const auto& [name, value] : asked) {
     const bool used =
@@ -158,7 +158,7 @@ void refuse_without_effect(const RunFlags& asked, const std::vector<Job>& trials
   }
 }
 
-/// The trials of a search as an experiment with a variant each, so that reports show them.
+/// The trials of a search as an experiment with one variant each, so that reports show them.
 Experiment trials_of(const TuneFlags& flags) {
   const TuneOptions& options = flags.options;
   Job base{.network = flags.network,
@@ -184,7 +184,7 @@ Experiment trials_of(const TuneFlags& flags) {
       job.variant += fmt::format("{}{} {}", job.variant.empty() ? "" : ", ", dimension.flag,
                                  job.flags[dimension.flag]);
     }
-    // Of all before the first is run: some may not go together.
+    // All are checked before the first runs: some combinations may be invalid.
     resolve_job(job, /*own=*/{});
     if (seen.insert(job.key()).second) trials.jobs.push_back(std::move(job));
   }
@@ -196,7 +196,7 @@ Experiment trials_of(const TuneFlags& flags) {
   return trials;
 }
 
-/// A search under way: its trials and what the store knows of them.
+/// A running search: its trials and what the store knows about them.
 class Study {
  public:
   Study(const TuneFlags& flags, const Experiment& trials, NamedNetwork network)
@@ -230,7 +230,7 @@ class Study {
   RunnerOutcome climb(const Rung& rung, std::int64_t number) {
     std::vector<double> scores;
     for (const Trial& trial : trials_) {
-      // Who was left behind on an earlier rung stays there.
+      // A trial dropped on an earlier rung stays dropped.
       scores.push_back(trial.rung == std::max<std::int64_t>(0, number - 1) ? trial.score
                                                                            : kNoValue);
     }
@@ -263,7 +263,7 @@ class Study {
     return list;
   }
 
-  /// Trials that failed, now or before.
+  /// Trials that failed, now or earlier.
   std::int64_t failed() const {
     return std::ranges::count_if(
         trials_, [&](const Trial& trial) { return store_.state(trial.run) == RunState::kFailed; });
@@ -292,8 +292,8 @@ class Study {
     return run_assignments(store_, assignments, options_, progress);
   }
 
-  /// The best validation AP of a trial's first epochs: what it has beyond them does not count, and
-  /// one that has not come that far has none.
+  /// Scores trials by their best validation AP in the first `epochs` epochs. Later epochs do not
+  /// count; a trial that has not got that far has no score.
   void score(const std::vector<std::size_t>& going, std::int64_t epochs) {
     const ResultSet known = store_.load();
     for (std::size_t i : going) {
@@ -339,14 +339,14 @@ void print_best(const ordered_json& best, const TuneFlags& flags, const std::str
 }
 
 int run_tune(TuneFlags& flags) {
-  runner_options(flags.grid);  // wrong ones are refused before a network is fetched
+  runner_options(flags.grid);  // refuses wrong flags before a network is fetched
   flags.network = network_name(flags.network, flags.grid.data_folder);
   const auto network_of = [&](bool fetch) {
     NamedNetwork network = find_named_network(flags.network, flags.grid.data_folder, fetch);
     if (!network.missing.empty()) fail("{}", network.missing);
     return network;
   };
-  network_of(/*fetch=*/false);  // before thousands of points are looked at
+  network_of(/*fetch=*/false);  // fails before thousands of points are resolved
   const Experiment trials = trials_of(flags);
   const NamedNetwork network = network_of(/*fetch=*/true);
   watch_signals();
@@ -358,7 +358,7 @@ int run_tune(TuneFlags& flags) {
     total.elsewhere += outcome.elsewhere;
     total.stopped = outcome.stopped;
     total.disk_full = outcome.disk_full;
-    // Who is best among all cannot be said before all of them are there.
+    // The best is not known before all trials have a score.
     if (total.stopped || total.elsewhere > 0) break;
   }
   total.failed = study.failed();

@@ -1,5 +1,5 @@
 // A decoder of your own: a bilinear form, and how long ago the two last met. Curriculum mining
-// works on it: its factors take the general way where a decoder has no `split` of its own.
+// works on it: for its factors it uses the default of `split`, which a decoder may override.
 #include "curnm/decoders/decoder.h"
 
 #include <cmath>

@@ -21,7 +21,7 @@ class Popular final : public NegativeMiner {
   Popular(const PopularOptions& options, const MinerContext& context)
       : options_(options), context_(context) {}
 
-  // Draws about event e come from key.split(e), so that they do not depend on the batch.
+  // Draws for event e come from key.split(e), so that they do not depend on the batch.
   Candidates propose(const EventBatch& batch, const Rng& key) override {
     Candidates found{.width = options_.negatives};
     for (std::size_t i = 0; i < batch.src.size(); ++i) {

@@ -26,7 +26,7 @@ class Column {
   auto begin() const { return values_.begin(); }
   auto end() const { return values_.end(); }
   std::span<const T> span() const { return values_; }
-  /// The first `rows`, in the same memory. REQUIRES: there are so many.
+  /// The first `rows`, in the same memory. REQUIRES: there are at least that many.
   Column head(std::int64_t rows) const {
     return {values_.first(static_cast<std::size_t>(rows)), owner_};
   }
@@ -41,7 +41,7 @@ class Column {
   std::shared_ptr<const void> owner_;
 };
 
-/// Rows of equal width; width 0 means "there are none" and costs nothing anywhere.
+/// Rows of equal width; width 0 means "there are none" and costs nothing.
 struct FeatureMatrix {
   Column<float> values;  // [rows, width]
   std::int64_t width = 0;

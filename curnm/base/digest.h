@@ -8,7 +8,8 @@
 
 namespace curnm {
 
-/// XXH3-128 as 32 hexadecimal digits: finds every accidental change, guards against no adversary.
+/// XXH3-128 as 32 hexadecimal digits: detects accidental changes, does not protect against an
+/// adversary.
 std::string digest(std::span<const std::byte> bytes);
 std::string digest(std::string_view text);
 

@@ -9,11 +9,11 @@
 
 namespace curnm {
 
-/// Numbers distinct keys as they come, so that work on them is done once.
+/// Numbers distinct keys in order of first appearance, so that work on each is done once.
 ///
-/// The table of all keys is borrowed from the thread that asks and given back clean, so that the
-/// cost depends on the keys that came, not on all there are: a batch of 200 events in a network of
-/// millions of nodes clears nothing else.
+/// The table over all keys belongs to the calling thread and is returned clean, so that the cost
+/// depends on the keys used, not on how many exist: a batch of 200 events in a network of millions
+/// of nodes clears only its own entries.
 class DistinctRows {
  public:
   /// Keys are 0 .. num_keys-1.
@@ -27,7 +27,7 @@ class DistinctRows {
   }
   DistinctRows& operator=(const DistinctRows&) = delete;
 
-  /// The row of a key, a new one at the first call.
+  /// The row of a key; the first call makes a new row.
   std::int64_t row(std::int64_t key) {
     std::int32_t& row = row_of_[static_cast<std::size_t>(key)];
     if (row == kNone) {
@@ -44,7 +44,7 @@ class DistinctRows {
   using Table = std::vector<std::int32_t>;
   static constexpr std::int32_t kNone = -1;
 
-  /// Tables of this thread that nobody uses; kNone everywhere.
+  /// Unused tables of this thread, filled with kNone.
   static std::vector<Table>& clean_tables() {
     thread_local std::vector<Table> tables;
     return tables;
@@ -59,7 +59,7 @@ class DistinctRows {
     return table;
   }
 
-  Table row_of_;  // may be longer than asked for
+  Table row_of_;  // may be longer than num_keys
   std::vector<std::int64_t> keys_;
 };
 

@@ -8,28 +8,27 @@
 
 namespace curnm {
 
-/// A mistake that the user can correct: the message says what, where, the value and what to try.
-/// The library throws, it never prints or exits; `cli/main.cpp` catches once.
+/// A mistake that the user can correct: the message says what is wrong, where, the value, and what
+/// to try. The library throws, it never prints or exits; `cli/main.cpp` catches once.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A name or value in a command or a file of settings that means nothing (exit code 2 instead
-/// of 1).
+/// A name or value in a command or a file of settings that is not valid (exit code 2 instead of 1).
 class UsageError : public Error {
  public:
   using Error::Error;
 };
 
-/// What is wrong with an option, and which one it is: callers decide by these, never by the text.
+/// What is wrong with an option, and which one it is: callers use these, never the message text.
 class OptionError : public UsageError {
  public:
   enum class Kind {
     kUnknown,   // there is no option of that name
     kValue,     // its value cannot be read, is out of range or not among the choices
     kNoEffect,  // nothing in this run would make use of it
-    kConflict,  // it does not go together with another one
+    kConflict,  // it conflicts with another one
   };
   /// `option`: its name without dashes.
   OptionError(Kind kind, std::string option, const std::string& message)
@@ -43,15 +42,15 @@ class OptionError : public UsageError {
   std::string option_;
 };
 
-/// What a run left behind cannot be used: its files are damaged or of another program, or the data
-/// is not what it was trained on (exit code 3).
+/// A run cannot be used: its files are damaged or from another program, or the data is not what it
+/// was trained on (exit code 3).
 class UnusableRun : public Error {
  public:
   using Error::Error;
 };
 
-/// The disk is full (exit code 4): what was written before is unharmed, and with more room the same
-/// command can go on.
+/// The disk is full (exit code 4): what was written before is unharmed, and the same command can
+/// continue once there is space.
 class DiskFull : public Error {
  public:
   using Error::Error;
@@ -69,7 +68,7 @@ std::string os_reason(int error_number);
 /// Throws Error with `what` and the operating system's reason; DiskFull where that is the reason.
 [[noreturn]] void fail_os(const std::string& what, int error_number);
 
-/// A violated assumption of ours, not of the user's.
+/// A bug in this library, not a mistake of the user.
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line);
 
 }  // namespace curnm

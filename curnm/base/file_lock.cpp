@@ -19,16 +19,16 @@ bool lock_file(int descriptor) {
 bool is_locked(const std::filesystem::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return false;
-  // Shared: several may ask at once.
+  // Shared, so that several processes can check at once.
   const bool locked = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   ::close(descriptor);
   return locked;
 }
 
 FileLock::FileLock(const std::filesystem::path& file, const std::string& work)
-    : descriptor_(::open(file.c_str(), O_RDWR | O_CLOEXEC)) {  // NFS locks what may be written
+    : descriptor_(::open(file.c_str(), O_RDWR | O_CLOEXEC)) {  // NFS locks need write access
   if (descriptor_ < 0) return;
-  // Whoever only asks has it for an instant.
+  // A process that only checks holds the lock briefly: retry.
   for (int tries = 0; !lock_file(descriptor_); ++tries) {
     if (tries == 10) {
       ::close(descriptor_);

@@ -3,18 +3,19 @@
 #include <filesystem>
 #include <string>
 
-// Locks on files between processes. A process that dies lets go.
+// File locks between processes. A lock is released when its process dies.
 
 namespace curnm {
 
-/// Locks an open file for this process and those that inherit it; false where another has it. True
-/// where the file system cannot lock: nothing is gained by refusing to work there.
+/// Locks an open file for this process and those that inherit it; false if another process holds
+/// it. True on file systems without locks: refusing to work there would gain nothing.
 bool lock_file(int descriptor);
 
-/// Is the file locked now? Asks without waiting; false where it cannot be opened.
+/// Is the file locked now? Does not wait; false if the file cannot be opened.
 bool is_locked(const std::filesystem::path& file);
 
-/// Holds a file while it lives. Throws Error where another is already at `work`.
+/// Holds a lock on a file during its lifetime. Throws Error if another process is already doing
+/// `work`.
 class FileLock {
  public:
   FileLock(const std::filesystem::path& file, const std::string& work);

@@ -37,7 +37,7 @@ class Descriptor {
 
 void sync_folder(const fs::path& folder) {
   const Descriptor directory(folder, O_RDONLY | O_DIRECTORY);
-  // Some file systems of a network do not sync folders, and say EINVAL.
+  // Some network file systems cannot sync folders and return EINVAL.
   if (!directory.valid() || (::fsync(directory.get()) != 0 && errno != EINVAL)) {
     fail_os("cannot sync " + folder.string(), errno);
   }
@@ -93,7 +93,7 @@ void write_file(const fs::path& path, std::string_view text) {
 }
 
 void write_file_atomically(const fs::path& target, std::string_view text) {
-  std::error_code none;  // there is no such file yet
+  std::error_code none;  // ignored: the file may not exist yet
   const fs::path linked = fs::canonical(target, none);
   const fs::path path = none ? target : linked;
   if (fs::exists(path, none) && !fs::is_regular_file(path, none)) return write_file(path, text);
@@ -142,13 +142,13 @@ void AtomicFolder::fail_rename(int reason) const {
 
 void AtomicFolder::commit() {
   sync_folder(staging_);
-  // With something in the way the two folders swap names in one step, so that there is no instant
-  // without a complete one; the old one is then removed under the temporary name.
+  // If the target exists, the two folders swap names atomically, so that a complete one is always
+  // there; the old one is then removed under the temporary name.
   const bool swap = fs::exists(fs::symlink_status(target_));
   if (swap && !replace_) fail("{} appeared meanwhile; nothing was replaced", target_.string());
   const unsigned int flags = swap ? RENAME_EXCHANGE : RENAME_NOREPLACE;
   if (::renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD, target_.c_str(), flags) != 0) {
-    // NFS and other file systems of a network know neither of the two.
+    // NFS and other network file systems support neither.
     if (errno != EINVAL && errno != ENOSYS) fail_rename(errno);
     const fs::path aside = staging_.string() + ".old";
     if (swap && ::rename(target_.c_str(), aside.c_str()) != 0) fail_rename(errno);

@@ -33,7 +33,7 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 /// Writes beside the file, syncs and renames: readers see the old content or the new, never a part.
-/// A link stays one to a file with new content; a device or a pipe is written into.
+/// A symbolic link is kept and its target replaced; a device or a pipe is written to directly.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
 /// A folder that appears all at once. Files are written to `staging()` beside the target;
@@ -41,7 +41,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 /// target, and what stood there before stays as it was.
 class AtomicFolder {
  public:
-  /// Throws Error when the target exists, unless `replace`; and when the place is not writable.
+  /// Throws Error when the target exists, unless `replace`; and when the location is not writable.
   AtomicFolder(std::filesystem::path target, bool replace);
   ~AtomicFolder();
   AtomicFolder(const AtomicFolder&) = delete;

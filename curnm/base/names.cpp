@@ -8,8 +8,8 @@
 namespace curnm {
 namespace {
 
-// Insertions, deletions, replacements and swaps of neighbours, which are what fingers do wrong;
-// case is ignored.
+// Insertions, deletions, replacements and swaps of neighbours, the usual typing mistakes; case is
+// ignored.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto same = [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) ==

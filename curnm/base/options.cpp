@@ -44,7 +44,7 @@ std::size_t chosen(const Field& field, std::span<const std::string_view> names,
   }
 }
 
-/// Is all of the text a number? It may begin with one sign.
+/// Is the whole text a number? It may begin with one sign.
 template <class Number>
 bool read_number(std::string_view text, Number& number) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);

@@ -38,15 +38,15 @@ struct Field {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
   std::string_view symbol = {};  // the paper's, where it has one
-  /// What leaves this option without effect as the others stand ("--ablate cache, without hard
-  /// negatives"); empty while it has one.
+  /// Why this option has no effect given the others ("--ablate cache, without hard negatives");
+  /// empty if it has one.
   std::string_view idle = {};
 };
 
-/// "at least 1", "between 0 and 1"; empty where any number will do.
+/// "at least 1", "between 0 and 1"; empty if any number is allowed.
 std::string range_of(const Field& field);
 
-/// Whoever has an enumeration among its options says what its values are called, in their order:
+/// An enumeration used as an option names its values, in order:
 ///   constexpr ChoiceNames<2> choice_names(Ties) { return {"stream", "strict"}; }
 /// REQUIRES: the values are 0, 1, ...
 template <std::size_t kCount>
@@ -81,10 +81,11 @@ class OptionValue {
                         return static_cast<std::size_t>(*static_cast<const Enum*>(at));
                       }}) {}
 
-  /// As a person writes it: 0.5, curnm, true.
+  /// As a user writes it: 0.5, curnm, true.
   std::string text() const;
   nlohmann::ordered_json json() const;
-  /// Throws OptionError for what is no value of the type, outside of the range, or no choice.
+  /// Throws OptionError if the text is not a value of the type, is out of range, or is not among
+  /// the choices.
   void parse(const Field& field, std::string_view text) const;
   /// Throws as `parse`.
   void set(const Field& field, const nlohmann::ordered_json& value) const;
@@ -111,19 +112,19 @@ concept OptionStruct = requires(T options, const FieldVisitor& visit) {
   options.fields(visit);
 };
 
-/// What options may be completed from, once a run is known.
+/// Facts about a run from which options left open are filled in.
 struct RunFacts {
   std::int64_t epochs = 0;  // E_0
-  /// Of the training events; below 0 while the data is not known: the median step between distinct
-  /// times, and the time in which the network sees as many events as it has nodes.
+  /// From the training events; negative while the data is unknown: the median step between distinct
+  /// times, and the time in which the network has as many events as nodes.
   double median_step = -1;
   double time_per_node = -1;
 };
 
-/// The options of some component: a struct whose type only the component knows. Copies are deep.
+/// The options of a component: a struct whose type only the component knows. Copies are deep.
 ///
-/// Besides `fields`, a struct may have `check() const`, which throws OptionError for values that do
-/// not go together, and `complete(const RunFacts&)`, which fills in what was left open.
+/// Besides `fields`, a struct may have `check() const`, which throws OptionError for values that
+/// conflict, and `complete(const RunFacts&)`, which fills in what was left open.
 class Options {
  public:
   Options() = default;
@@ -143,7 +144,7 @@ class Options {
   void fields(const FieldVisitor& visit) {
     if (type_ != nullptr) type_->fields(values_, visit);
   }
-  /// Ranges, then what the struct itself has to say.
+  /// Checks ranges, then calls the struct's own `check`.
   void check();
   void complete(const RunFacts& facts) {
     if (type_ != nullptr) type_->complete(values_, facts);
@@ -173,7 +174,7 @@ class Options {
   const Type* type_ = nullptr;
 };
 
-/// Something with `fields`, for as long as a call takes.
+/// A non-owning reference to a struct with `fields`, valid during a call.
 class FieldsOf {
  public:
   template <OptionStruct T>
@@ -184,13 +185,13 @@ class FieldsOf {
   std::function<void(const FieldVisitor&)> visit_;
 };
 
-/// Values by the name of their option, as a person writes them: {"epochs", "60"}.
+/// Values by option name, as a user writes them: {"epochs", "60"}.
 using GivenOptions = std::map<std::string, std::string>;
 
 /// Throws OptionError naming the first value outside its range.
 void check_ranges(FieldsOf fields);
 
-/// Takes over what was given; options of other structs are left alone. Throws as
+/// Applies the given values; names that the struct does not have are ignored. Throws as
 /// OptionValue::parse.
 void set_given(const GivenOptions& given, FieldsOf fields);
 
@@ -200,7 +201,7 @@ nlohmann::ordered_json to_json(FieldsOf fields);
 
 std::vector<std::string_view> option_names(FieldsOf fields);
 
-/// Throws OptionError where one of these was given and has no effect as the others stand.
+/// Throws OptionError if one of these was given but has no effect with the other options.
 void refuse_idle(const GivenOptions& given, FieldsOf fields);
 
 }  // namespace curnm

@@ -13,14 +13,14 @@
 
 namespace curnm {
 
-/// A named set of options to start from; what a user gives himself overrides it.
+/// A named set of options to start from; options given explicitly override it.
 struct Preset {
   std::string name;
   std::string summary;
   GivenOptions options = {};
 };
 
-/// What is known of a model, decoder or miner without making one.
+/// What is known about a model, decoder or miner without creating one.
 struct Component {
   std::string name;
   std::string summary;
@@ -28,18 +28,18 @@ struct Component {
   std::vector<Preset> presets = {};  // the first is the default
 };
 
-/// The components of a kind by name: ours, which the registry is made with, and whatever a program
-/// that uses the library adds to them.
+/// The components of a kind by name: the built-in ones and those that a program using the library
+/// adds.
 ///
 /// An explicit list survives static linking, and it is the table of contents that help texts and
-/// errors print. Not synchronised: components are added before they are asked for.
+/// errors print. Not synchronised: add components before looking any up.
 template <class Entry>
 class Registry {
  public:
   Registry(std::string kind, std::vector<Entry> entries)
       : kind_(std::move(kind)), entries_(entries.begin(), entries.end()) {}
 
-  /// Throws Error where the name is taken or empty. Entries stay where they are.
+  /// Throws Error if the name is taken or empty. References to entries stay valid.
   void add(Entry entry) {
     if (entry.name.empty()) fail("a {} needs a name", kind_);
     for (const Entry& known : entries_) {
@@ -50,7 +50,7 @@ class Registry {
     entries_.push_back(std::move(entry));
   }
 
-  /// Throws UsageError, with the nearest name, for one that is not there.
+  /// Throws UsageError, with the nearest name, for an unknown one.
   const Entry& at(std::string_view name) const {
     std::vector<std::string_view> known;
     for (const Entry& entry : entries_) {

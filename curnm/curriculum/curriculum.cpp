@@ -14,7 +14,7 @@ double trend(Trend schedule, std::int64_t e, std::int64_t length) {
 }
 
 bool caches(double pi, double tau) {
-  constexpr double kRounding = 1e-9;  // of many small steps
+  constexpr double kRounding = 1e-9;  // accumulated over many small steps
   return pi <= tau + kRounding;
 }
 

@@ -8,8 +8,8 @@
 
 namespace curnm {
 
-// The course of the difficulty: CurNM's equations about epochs, numbered as in the paper. Epochs e
-// count from 1.
+// The schedule of the difficulty: CurNM's equations about epochs, numbered as in the paper. Epochs
+// e count from 1.
 
 /// Where a quantity stands at epoch e of `length`: increasing min(e/length, 1), decreasing
 /// max(0, 1 - e/length), constant 0.5.
@@ -18,8 +18,8 @@ double trend(Trend schedule, std::int64_t e, std::int64_t length);
 /// Eq. (2): C_e, whether hard negatives are cached.
 bool caches(double pi, double tau);
 
-/// Has the metric risen above the mean of its recent values? Not at the first one: there is nothing
-/// to compare with.
+/// Has the metric risen above the mean of its recent values? False for the first one: there is
+/// nothing to compare with.
 bool improves(double metric, std::span<const double> recent);
 
 /// Eq. (5): pi of the next epoch, within [pi_min, 1].
@@ -37,15 +37,15 @@ struct Difficulty {
   bool caching = false;  // C_e
 };
 
-/// pi_e along a training, and what follows from it.
+/// pi_e over a training, and the quantities derived from it.
 class Curriculum {
  public:
-  /// REQUIRES: completed options.
+  /// REQUIRES: `complete` has been called on the options.
   explicit Curriculum(const CurnmOptions& options);
 
-  /// Of epoch e = 1, 2, ..., the one after the last `record`.
+  /// The difficulty of the current epoch e = 1, 2, ...: the one after the last `record`.
   Difficulty difficulty() const;
-  /// The metric at the end of the epoch; the next one begins.
+  /// Takes the metric at the end of the epoch and moves on to the next.
   void record(double metric);
 
   std::vector<double> state() const;

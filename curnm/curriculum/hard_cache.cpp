@@ -32,7 +32,7 @@ double deviation(const ScoreHistory& scores) {
 }
 
 double keep_weight(double p, double alpha, double deviation) {
-  return std::max(0.0, p - alpha * deviation);  // 0 where p is no number
+  return std::max(0.0, p - alpha * deviation);  // 0 if p is NaN
 }
 
 /// Efraimidis and Spirakis 2006: the k largest of log(U)/w are such a draw.

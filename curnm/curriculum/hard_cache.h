@@ -20,7 +20,7 @@ inline constexpr ScoreHistory kNoScores = [] {
   return scores;
 }();
 
-/// The history with one more score, the oldest forgotten.
+/// The history with one more score; the oldest is dropped.
 ScoreHistory appended(ScoreHistory scores, float score);
 
 /// std(P_uv), of the population; 0 with fewer than two scores.
@@ -29,8 +29,8 @@ double deviation(const ScoreHistory& scores);
 /// Eq. (3): how likely a candidate is kept, max(p_uv - alpha·std(P_uv), 0).
 double keep_weight(double p, double alpha, double deviation);
 
-/// Draws k of the weights' positions without replacement, each next one proportionally to the
-/// weights that are left; among zeros uniformly once nothing else is left. REQUIRES: k positions.
+/// Draws k of the weights' positions without replacement, each in proportion to the remaining
+/// weights; zeros are drawn uniformly once only they remain. REQUIRES: at least k weights.
 void draw_weighted(std::span<const double> weights, Rng& rng, std::span<std::int64_t> out);
 
 /// V_u^hard: for each training event the M/2 candidates of its pool that the model finds hard, with
@@ -45,10 +45,10 @@ class HardCache {
     return std::span(nodes_).subspan(at(event), slots_);
   }
 
-  /// Keeps candidates of a pool (`nodes`, with the model's probabilities of this epoch) by
-  /// Eq. (3). `was_late`: the pool began with this event's cached candidates, whose scores go on.
-  /// Returns how many of the kept ones were not in the cache before. Thread-safe for different
-  /// events.
+  /// Keeps candidates of a pool (`nodes`, with the model's probabilities of this epoch) by Eq. (3).
+  /// `was_late`: the pool began with this event's cached candidates, which keep their earlier
+  /// scores. Returns how many of the kept ones were not in the cache before. Thread-safe for
+  /// different events.
   std::int64_t refresh(std::int64_t event, std::span<const NodeId> nodes,
                        std::span<const float> probabilities, bool was_late, double alpha, Rng rng);
 
@@ -56,7 +56,7 @@ class HardCache {
   /// Events with an entry.
   std::int64_t size() const;
 
-  /// Everything, for checkpoints.
+  /// The whole state, for checkpoints.
   std::span<NodeId> raw_nodes() { return nodes_; }
   std::span<float> raw_scores() { return {scores_.data()->data(), scores_.size() * kScoreHistory}; }
 

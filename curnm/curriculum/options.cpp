@@ -7,7 +7,7 @@
 namespace curnm {
 namespace {
 
-/// The first reason that holds.
+/// The first reason that applies.
 struct Reason {
   bool holds;
   std::string_view text;
@@ -137,7 +137,7 @@ void CurnmOptions::fields(const FieldVisitor& visit) {
                          {ablate == Ablation::kTemporal, "--ablate temporal, without Time2Vec"}})},
       time2vec_width);
   Field corrupted = kCorruptField;
-  // They may still be drawn, to measure progress by.
+  // They may still be drawn, to measure progress.
   corrupted.idle =
       first_of({{no_random && curriculum_metric == CurriculumMetric::kValidation, kNoRandom}});
   visit(corrupted, corrupt);

@@ -5,7 +5,7 @@
 
 namespace curnm {
 
-/// What is left out, to see what it is worth.
+/// The part to leave out in an ablation.
 enum class Ablation { kNone, kPi, kRandom, kCache, kDisentangle, kTemporal };
 constexpr ChoiceNames<6> choice_names(Ablation) {
   return {"none", "pi", "random", "cache", "disentangle", "temporal"};
@@ -16,7 +16,7 @@ constexpr ChoiceNames<3> choice_names(Trend) { return {"increasing", "decreasing
 /// What moves pi.
 enum class PiStrategy { kAdaptive, kLinear, kConstant };
 constexpr ChoiceNames<3> choice_names(PiStrategy) { return {"adaptive", "linear", "constant"}; }
-/// What pi does in an epoch without progress.
+/// How pi changes in an epoch without progress.
 enum class Plateau { kRaise, kHold };
 constexpr ChoiceNames<2> choice_names(Plateau) { return {"raise", "hold"}; }
 /// What candidates compete with: those of the whole batch, or those of the same positive.
@@ -31,7 +31,7 @@ constexpr ChoiceNames<2> choice_names(Contrast) { return {"logsigmoid", "raw"}; 
 /// What the contrastive loss trains.
 enum class ContrastGradient { kAll, kGates };
 constexpr ChoiceNames<2> choice_names(ContrastGradient) { return {"all", "gates"}; }
-/// What progress is measured by.
+/// The metric that progress is measured by.
 enum class CurriculumMetric { kValidation, kTraining };
 constexpr ChoiceNames<2> choice_names(CurriculumMetric) { return {"validation", "training"}; }
 
@@ -69,9 +69,9 @@ struct CurnmOptions {
   Ablation ablate = Ablation::kNone;
 
   void fields(const FieldVisitor& visit);
-  /// Throws OptionError for values that do not go together.
+  /// Throws OptionError for values that conflict.
   void check() const;
-  /// Fills in what was left open, for a training of so many epochs, E_0.
+  /// Fills in what was left open, for a training of E_0 epochs.
   void complete(const RunFacts& facts);
 };
 

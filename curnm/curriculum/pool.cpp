@@ -40,8 +40,9 @@ NegativePool::NegativePool(const History* partners, const TemporalGraph* graph,
 
 Candidates NegativePool::build(const EventBatch& batch, const HardCache* late, const Rng& key,
                                const Beside& beside) const {
-  // Both take their random nodes from one order, so it must be an order of the same nodes.
-  CURNM_ASSERT(beside.count == 0 || std::ranges::equal(beside.pairs->destinations(), destinations_));
+  // Both take random nodes from the same order, so both must order the same nodes.
+  CURNM_ASSERT(beside.count == 0 ||
+               std::ranges::equal(beside.pairs->destinations(), destinations_));
   Candidates pool{.width = early_.size()};
   const auto width = static_cast<std::size_t>(pool.width);
   const std::size_t slots = batch.src.size() * width;

@@ -24,9 +24,9 @@ PoolShape late_pool(std::int64_t size, double gamma_hist);
 /// Builds V_u^-, the pool of M candidate negatives of each positive (u, v, t), and the random
 /// negatives beside it.
 ///
-/// A pool is a set: its candidates differ while the network has enough destinations, and none is a
-/// partner of u at t. Historical ones are drawn from H_{u,t}; what a small H_{u,t} cannot give is
-/// filled with random ones, and what too few destinations cannot give with repetitions.
+/// Candidates of a pool are distinct if the network has enough destinations, and none is a partner
+/// of u at t. Historical ones are drawn from H_{u,t}; if it is too small, random ones fill up the
+/// pool, and if there are too few destinations, candidates repeat.
 ///
 /// Random candidates and random negatives of an event are taken from one order of the destinations:
 /// each draw is uniform, but most of the nodes are the same, and are embedded once.
@@ -36,7 +36,7 @@ class NegativePool {
   NegativePool(const History* partners, const TemporalGraph* graph,
                std::vector<NodeId> destinations, std::int64_t size, double gamma_hist);
 
-  /// Random negatives that are wanted beside the pools.
+  /// How many random negatives are wanted beside the pools.
   struct Beside {
     const RandomPairs* pairs = nullptr;
     std::int64_t count = 0;

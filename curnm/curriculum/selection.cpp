@@ -13,7 +13,7 @@ void append_top(std::span<const float> scores, std::int64_t offset, std::int64_t
   std::vector<std::int64_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
   const auto count = std::min(static_cast<std::ptrdiff_t>(n), std::ssize(order));
-  // A score that is no number comes last: the order must be one, also when a training diverges.
+  // NaN comes last: the comparison must be a strict order even if a training diverges.
   const auto score = [&](std::int64_t i) {
     const float value = scores[static_cast<std::size_t>(i)];
     return std::isnan(value) ? -std::numeric_limits<float>::infinity() : value;

@@ -6,7 +6,7 @@
 
 namespace curnm {
 
-/// A network of the paper's evaluation: where it is published, and by which counts it is known.
+/// A network of the paper's evaluation: where it is published, and the counts that identify it.
 struct CatalogEntry {
   std::string_view name;  // as in the paper's table
   std::string_view summary;
@@ -20,15 +20,15 @@ struct CatalogEntry {
 /// All of them, in the order of the paper's table.
 std::span<const CatalogEntry> catalog();
 
-/// Whether one has that very name.
+/// Whether an entry has exactly this name.
 bool is_catalogued(std::string_view name);
-/// By name, in any case; null where there is none.
+/// Looks up a name, ignoring case; null if there is none.
 const CatalogEntry* look_up_network(std::string_view name);
 /// The same, but throws UsageError with the nearest name for an unknown one.
 const CatalogEntry& find_network(std::string_view name);
 
-/// The |V| with which the paper computed its density, where a data set has the name (in any case)
-/// and the number of events of one of its networks; else 0.
+/// The |V| that the paper used for its density, if a data set has the name (ignoring case) and the
+/// number of events of one of its networks; else 0.
 std::int64_t published_density_nodes(std::string_view dataset_name, std::int64_t events);
 
 }  // namespace curnm

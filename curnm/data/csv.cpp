@@ -20,7 +20,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// The names of a table's columns, each of which is claimed at most once.
+/// The names of a table's columns, each claimed at most once.
 class Header {
  public:
   Header(const RowReader& rows, std::span<const std::string_view> names)
@@ -51,7 +51,7 @@ class Header {
         "no column is named like a {0} ({1}); say which one with `curnm import --{0}-column`", what,
         fmt::join(names_, ", "));
   }
-  /// A second column of a name that has a meaning would be taken for a feature: the time, say.
+  /// A second column with a reserved name (such as time) would be read as a feature.
   void refuse_repeated() const {
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (claimed_[i] || !is_claimed(names_[i])) continue;
@@ -87,7 +87,8 @@ class Header {
   std::vector<bool> claimed_;
 };
 
-/// The columns that the user names; first of all, for they may have another's usual name or place.
+/// The columns that the user names. Claimed first, since one may have the usual name or position of
+/// another.
 TableLayout asked_columns(Header& header, const ReadOptions& options) {
   const auto asked = [&](const std::string& name) {
     return name.empty() ? -1 : header.claim(name, {});
@@ -134,8 +135,8 @@ TableLayout layout_by_number(const RowReader& rows, const ReadOptions& options) 
   return layout;
 }
 
-/// Without names the columns are src, dst, time, label, features; the label of a fourth column
-/// is only assumed where there is one.
+/// Without names the columns are src, dst, time, label, features; a label is assumed only if there
+/// is a fourth column.
 TableLayout layout_by_position(const RowReader& rows, const ReadOptions& options) {
   if (!options.src_column.empty() || !options.dst_column.empty() || !options.time_column.empty() ||
       !options.drop_columns.empty()) {

@@ -28,7 +28,7 @@ std::span<const std::byte> bytes_of(const Column<T>& column) {
 
 struct ColumnSpec {
   const char* file;
-  std::int64_t rows;  // that it must have when it is there; kAnyRows for the text of the names
+  std::int64_t rows;  // required if the column is present; kAnyRows for the text of the names
   std::int64_t width = 1;
   bool required = false;
 };
@@ -90,7 +90,7 @@ ordered_json describe(const Dataset& dataset) {
 
 /// The document of meta.json. Throws Error for anything that is not one of ours.
 ordered_json parse_meta(const fs::path& file) {
-  // Ours is three levels deep; far deeper ones exhaust the stack of whoever walks them.
+  // Our files are three levels deep; much deeper ones would exhaust the stack.
   constexpr int kDepth = 8;
   const auto limit = [&](int depth, ordered_json::parse_event_t, ordered_json&) {
     if (depth > kDepth) fail("{} is nested too deeply", file.string());
@@ -104,7 +104,7 @@ ordered_json parse_meta(const fs::path& file) {
   return meta;
 }
 
-/// A folder that may be replaced: a data set of ours, whole or not.
+/// A folder that may be replaced: a curnm data set, complete or not.
 bool is_replaceable(const fs::path& folder) {
   std::error_code error;
   if (!fs::exists(folder, error)) return true;
@@ -128,7 +128,7 @@ T field(const ordered_json& json, const fs::path& file, const char* key) {
   }
 }
 
-/// A whole number; JSON would also give one for 4.5 or for what does not fit.
+/// A whole number; the JSON library would also convert 4.5 or a number that does not fit.
 std::int64_t integer(const ordered_json& json, const fs::path& file, const char* key) {
   const auto value = field<ordered_json>(json, file, key);
   if (!value.is_number_integer() ||
@@ -211,7 +211,7 @@ void check_target(const fs::path& folder, bool force) {
   if (!is_replaceable(folder)) {
     fail("{} exists and is not a curnm data set; it is left alone", folder.string());
   }
-  std::error_code unusable;  // then AtomicFolder says why
+  std::error_code unusable;  // ignored: AtomicFolder reports the reason
   if (!force && fs::exists(folder, unusable)) {
     fail("{} exists already; pass --force to replace it", folder.string());
   }

@@ -12,7 +12,7 @@
 
 namespace curnm {
 
-/// How much there is of a network.
+/// The size of a network.
 struct Extent {
   std::int64_t events = 0;
   NodeId nodes = 0;
@@ -25,34 +25,34 @@ struct Dataset {
   std::string format;  // of that source
   EventLog events;
   Column<float> labels;         // [E]
-  Column<std::uint8_t> roll;    // [E]: 0 train, 1 validation, 2 test, where the source says so
+  Column<std::uint8_t> roll;    // [E]: 0 train, 1 validation, 2 test, if the source has a split
   FeatureMatrix edge_features;  // [E,F]
   FeatureMatrix node_features;  // [N,F]
   IdMap ids;
   Column<std::int32_t> communities;  // [N]: planted truth of synthetic networks, -1 without one
-  std::vector<std::string> notes;    // what a person should know about the reading of the source
+  std::vector<std::string> notes;    // remarks for the user about how the source was read
 
   /// Identifies the content, whatever file it came from.
   std::string digest() const;
 
   Extent extent() const { return {events.size(), events.num_nodes}; }
-  /// What it was before it grew: its first events and nodes. REQUIRES: they are no more than there
-  /// are. Of nodes that only later events name, the result knows nothing; its events must not.
+  /// The data set before it grew: its first events and nodes. REQUIRES: at least that many exist.
+  /// The first events should refer to the first nodes only.
   Dataset head(const Extent& extent) const;
 };
 
 /// Writes a folder: meta.json and one raw little-endian file per column. The folder appears
 /// complete or not at all. An existing data set is replaced only with `force`, anything else never.
 void save_dataset(const Dataset& dataset, const std::filesystem::path& folder, bool force);
-/// Throws the Error that save_dataset would throw because of what is there: for who has long to
-/// wait until then.
+/// Throws the Error that save_dataset would throw because of an existing target: call it before
+/// long work.
 void check_target(const std::filesystem::path& folder, bool force);
 
 /// Maps a folder that `save_dataset` wrote. Checks version, sizes, digests and the log's
 /// invariants; throws Error naming the file that is damaged.
 Dataset load_dataset(const std::filesystem::path& folder);
 
-/// Does the folder claim to be one of ours? (`load_dataset` may still find it damaged.)
+/// Does the folder look like a curnm data set? (`load_dataset` may still find it damaged.)
 bool is_dataset(const std::filesystem::path& folder);
 
 }  // namespace curnm

@@ -25,13 +25,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A transfer that may succeed at the next try; what has arrived is kept for it.
+/// A transfer that may succeed if retried; the bytes received so far are kept.
 class BrokenTransfer : public Error {
  public:
   using Error::Error;
 };
 
-/// Ends what C's functions began.
+/// Deleter that calls a C library's free function.
 template <auto kFree>
 struct Freed {
   template <class T>
@@ -43,7 +43,7 @@ using File = std::unique_ptr<std::FILE, Freed<std::fclose>>;
 
 fs::path with_suffix(fs::path path, std::string_view suffix) { return path += suffix; }
 
-/// Which version of which remote file some bytes are.
+/// Which version of which remote file the bytes belong to.
 struct Origin {
   std::string url = {};
   std::string validator = {};  // ETag or date; empty when versions cannot be told apart
@@ -60,14 +60,15 @@ Origin read_origin(const fs::path& file) {
     const auto json = nlohmann::json::parse(mapped->text());
     return {json.at("url"), json.at("validator"), json.at("total")};
   } catch (const nlohmann::json::exception&) {
-    return {};  // damaged: as good as none
+    return {};  // damaged: treated as missing
   }
 }
 
 void write_origin(const fs::path& file, const Origin& origin) {
   const nlohmann::ordered_json json = {
       {"url", origin.url}, {"validator", origin.validator}, {"total", origin.total}};
-  // A validator that is not UTF-8 is spoilt by this, so that it matches no answer: start over then.
+  // This alters a validator that is not UTF-8, so that it matches no answer and the download
+  // restarts.
   const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   write_file(origin_file(file), text + "\n");
 }
@@ -81,7 +82,7 @@ class Part {
     if (!lock_file(::fileno(out_.get()))) {
       fail("{} is being downloaded already; wait for that to end", file_.string());
     }
-    std::setvbuf(out_.get(), nullptr, _IONBF, 0);  // a full disk shows at once
+    std::setvbuf(out_.get(), nullptr, _IONBF, 0);  // reports a full disk at once
     size_ = static_cast<std::int64_t>(fs::file_size(part_));
     origin_ = read_origin(file_);
   }
@@ -98,9 +99,9 @@ class Part {
   const Origin& origin() const { return origin_; }
   bool is_complete() const { return origin_.total > 0 && size_ == origin_.total; }
 
-  /// Forgets all bytes; those that follow are of `origin`.
+  /// Discards all bytes; those that follow come from `origin`.
   void restart(Origin origin) {
-    // In this order: there are never bytes beside the description of another version.
+    // In this order, so that bytes never lie beside the description of another version.
     if (::ftruncate(::fileno(out_.get()), 0) != 0) cannot_write();
     size_ = 0;
     origin_ = std::move(origin);
@@ -134,8 +135,8 @@ class Transfer {
  public:
   Transfer(const Address& address, const DownloadOptions& options, Part& part);
 
-  /// True when the part is complete, false when it is of no use any more and has to be dropped.
-  /// Throws BrokenTransfer or Error.
+  /// True when the part is complete, false when it is useless and must be dropped. Throws
+  /// BrokenTransfer or Error.
   bool run();
 
  private:
@@ -161,7 +162,7 @@ class Transfer {
   Part& part_;
   bool resuming_ = false;
   Answer answer_ = Answer::kNone;
-  std::exception_ptr thrown_;  // by us, within libcurl
+  std::exception_ptr thrown_;  // by our callback, inside libcurl
   std::array<char, CURL_ERROR_SIZE> reason_{};
   std::unique_ptr<curl_slist, Freed<curl_slist_free_all>> headers_;
   std::unique_ptr<CURL, Freed<curl_easy_cleanup>> curl_;
@@ -190,7 +191,7 @@ Transfer::Transfer(const Address& address, const DownloadOptions& options, Part&
   ask_for_the_rest();
 }
 
-/// Only where the server can be asked for the rest of the same version.
+/// Only if the server can be asked for the rest of the same version.
 void Transfer::ask_for_the_rest() {
   const Origin& origin = part_.origin();
   resuming_ = part_.size() > 0 && origin.url == address_.url && !origin.validator.empty();
@@ -232,7 +233,7 @@ bool Transfer::receive(std::string_view bytes) {
   return true;
 }
 
-/// What the answer is, by its headers; makes the part ready for its body.
+/// Classifies the answer by its headers and prepares the part for its body.
 Transfer::Answer Transfer::judge() {
   const long code = status();
   if (code == 200) {
@@ -274,7 +275,7 @@ long Transfer::status() const {
 }
 
 std::string Transfer::header(const char* name) const {
-  constexpr int kLastRequest = -1;  // behind all redirections
+  constexpr int kLastRequest = -1;  // after all redirections
   curl_header* found = nullptr;
   const CURLHcode code =
       curl_easy_header(curl_.get(), name, /*index=*/0, CURLH_HEADER, kLastRequest, &found);

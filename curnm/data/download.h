@@ -9,18 +9,18 @@
 namespace curnm {
 
 struct DownloadOptions {
-  /// Called as bytes arrive; a resumed download starts at what was there. `total` is 0 while
-  /// unknown. An exception ends the transfer and reaches the caller.
+  /// Called as bytes arrive; a resumed download starts from the bytes already present. `total` is 0
+  /// while unknown. An exception ends the transfer and reaches the caller.
   std::function<void(std::int64_t received, std::int64_t total)> progress = {};
-  int retries = 3;  // of a transfer that broke, each from where the last one ended
+  int retries = 3;  // of a broken transfer, each continuing the last one
   std::chrono::milliseconds retry_delay{1000};  // before the first, twice that before the second
   std::chrono::milliseconds connect_timeout{30'000};
-  std::chrono::seconds stall_timeout{60};  // without data worth mentioning
+  std::chrono::seconds stall_timeout{60};  // with next to no data
 };
 
 struct Address {
   std::string url;
-  std::string file;       // the last part of its path; empty when that is no name for a file
+  std::string file;       // the last part of its path; empty when that is not a file name
   bool is_local = false;  // on this machine
 };
 
@@ -29,11 +29,11 @@ Address parse_address(const std::string& url);
 
 /// Downloads to `file`, which appears when it is complete.
 ///
-/// Until then the bytes are in X.part, and X.origin says of which version of the remote file they
-/// are. A transfer that broke, even by a kill, is resumed by the next call while the server says
-/// that the version is still the same, else it starts over. Throws Error when the file cannot be
-/// had and while another thread or process downloads it. Proxies are taken from the environment, as
-/// by curl, but never stand between this machine and itself.
+/// Until then the bytes are in X.part, and X.origin records which version of the remote file they
+/// belong to. The next call resumes a broken transfer, even after a kill, if the server confirms
+/// that the version is unchanged; otherwise it starts over. Throws Error when the file is not
+/// available and while another thread or process downloads it. Proxies are taken from the
+/// environment, as by curl, but are never used for this machine itself.
 void download(const Address& address, const std::filesystem::path& file,
               const DownloadOptions& options);
 

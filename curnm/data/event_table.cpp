@@ -126,7 +126,8 @@ EventTable read_rows(RowReader& rows, const TableLayout& layout) {
 
 void set_node_features(EventTable& table, const std::filesystem::path& file) {
   const FeatureMatrix matrix = read_npy(file);
-  // All ids first: a file that does not fit must not make us ask for (nodes x width) values.
+  // Check all ids first: a file that does not fit must not cause an allocation of (nodes x width)
+  // values.
   std::vector<std::int64_t> rows;
   for (NodeId node = 0; node < table.ids.size(); ++node) {
     const std::string_view name = table.ids.name(node);

@@ -9,7 +9,7 @@
 
 namespace curnm {
 
-/// Which column of a delimited text is what; -1 where there is none.
+/// The role of each column of a delimited text; -1 if there is none.
 struct TableLayout {
   int src = 0;
   int dst = 1;
@@ -21,11 +21,11 @@ struct TableLayout {
   std::size_t width = 0;        // columns that every row must have
   std::string src_prefix = {};  // put before the names, so that user 5 and item 5 differ
   std::string dst_prefix = {};
-  std::string note = {};  // what a person should know about how it was found
+  std::string note = {};  // a remark for the user about how the layout was found
 };
 
 struct ReadOptions;
-/// The layout of a table by its first row, which is passed over if it is a header.
+/// The layout of a table by its first row, which is skipped if it is a header.
 TableLayout table_layout(RowReader& rows, const ReadOptions& options);
 
 /// The rows of a delimited text, in the order of the file, with nodes numbered as they appear.
@@ -44,8 +44,8 @@ struct EventTable {
   std::int64_t size() const { return static_cast<std::int64_t>(time.size()); }
 };
 
-/// Reads all rows that are left. Throws Error with file and line for anything out of order, and
-/// when there is no row at all.
+/// Reads all remaining rows. Throws Error with file and line for anything malformed, and if there
+/// are no rows.
 EventTable read_rows(RowReader& rows, const TableLayout& layout);
 
 /// Sets the node features from a file whose row n belongs to the node named n.

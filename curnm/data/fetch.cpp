@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A complete download of the wrong thing, which would fail every later try as well.
+/// A complete download of the wrong content, which would make every later try fail too.
 class BadDownload : public Error {
  public:
   using Error::Error;

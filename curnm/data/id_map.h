@@ -31,7 +31,7 @@ class IdTable {
   NodeId size() const { return static_cast<NodeId>(offsets_.size()) - 1; }
   std::string_view name(NodeId node) const;
 
-  /// The names for keeps; the table is empty afterwards.
+  /// Moves the names out; the table is empty afterwards.
   IdMap finish();
 
  private:

@@ -44,7 +44,7 @@ std::string_view trim(std::string_view text) {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// Text that would be read as something else.
+/// Throws for text that would be misread: UTF-16, or lines that end with CR alone.
 void refuse_other_text(std::string_view text, const fs::path& path) {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
     fail("{} is UTF-16: convert it, for example with `iconv -f utf-16 -t utf-8`", path.string());
@@ -60,7 +60,7 @@ void refuse_other_text(std::string_view text, const fs::path& path) {
 char find_delimiter(std::string_view row) {
   for (char candidate : {'\t', ',', ';'}) {
     bool quoted = false;
-    bool at_start = true;  // of a field, where alone a quote opens one
+    bool at_start = true;  // of a field, the only place where a quote opens
     for (char c : row) {
       if (c == candidate && !quoted) return candidate;
       if (c == '"' && (quoted || at_start)) quoted = !quoted;
@@ -138,7 +138,7 @@ void RowReader::split(std::string_view row) {
   }
 }
 
-/// A field in quotes; `at` moves behind it, to the delimiter.
+/// A field in quotes; `at` moves past it, to the delimiter.
 std::string_view RowReader::quoted(std::string_view row, std::size_t& at) {
   const std::size_t start = ++at;
   bool escaped = false;

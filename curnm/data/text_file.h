@@ -12,7 +12,7 @@
 
 namespace curnm {
 
-/// The text of a file: mapped, or decompressed when it is gzip (told by its content, not its name).
+/// The text of a file: mapped, or decompressed when it is gzip (detected by content, not by name).
 class TextFile {
  public:
   explicit TextFile(const std::filesystem::path& path);
@@ -30,7 +30,7 @@ class TextFile {
 std::string table_name(const std::filesystem::path& path);
 
 /// Rows of a delimited text, one at a time. Empty lines and lines that start with '#' or '%' are
-/// passed over. Fields may be quoted ("a, b" or "say ""hi"""), line ends may be CRLF, and a leading
+/// skipped. Fields may be quoted ("a, b" or "say ""hi"""), line ends may be CRLF, and a leading
 /// byte-order mark is ignored.
 class RowReader {
  public:
@@ -40,7 +40,7 @@ class RowReader {
 
   /// Moves to the next row; false at the end. Throws Error for an unterminated quote.
   bool next();
-  /// Makes the next next() return the current row again.
+  /// Makes the following next() return the current row again.
   void put_back() { held_ = true; }
 
   std::span<const std::string_view> fields() const { return fields_; }

@@ -42,7 +42,7 @@ fs::path place_below(const fs::path& folder, archive_entry* entry) {
 [[noreturn]] void fail_unpacking(archive* zip, const fs::path& file) {
   const char* text = archive_error_string(zip);
   const std::string_view reason = text == nullptr ? "unknown reason" : text;
-  // A sound archive that libarchive has no method for: the same would arrive again.
+  // An intact archive that libarchive cannot decompress: downloading it again would not help.
   if (reason.find("nsupported") != std::string_view::npos) {
     fail("{} cannot be unpacked here ({}); unpack it by hand and use `curnm import`", file.string(),
          reason);
@@ -56,7 +56,7 @@ void make_folder(const fs::path& folder) {
   if (error) fail("cannot create {}: {}", folder.string(), error.message());
 }
 
-/// Writes the current entry's data. Throws for what the disk does not take, too.
+/// Writes the current entry's data. Also throws if writing fails.
 void unpack_file(archive* zip, const fs::path& archive_file, const fs::path& target) {
   std::unique_ptr<std::FILE, Closed> out(std::fopen(target.c_str(), "wb"));
   if (!out) fail_os("cannot create " + target.string(), errno);

@@ -8,9 +8,9 @@ namespace {
 
 /// The decoder of TGN, TGL and the paper: out(ReLU(W_s h_u + b_s + W_d h_v + b_d)).
 ///
-/// The two projections are separate, so that a node that stands in many links is projected once.
-/// And they are linear: the projection of a rest is that of the whole less that of the part, which
-/// saves `split` a matrix product.
+/// The two projections are separate, so that a node in many links is projected once. They are
+/// linear, so the projection of the rest is that of the whole minus that of the part, which saves
+/// `split` a matrix product.
 class AdditiveDecoder final : public Decoder {
  public:
   explicit AdditiveDecoder(const DecoderContext& context)
@@ -47,7 +47,7 @@ class AdditiveDecoder final : public Decoder {
   }
 
  private:
-  /// What logits are made of, each node once.
+  /// The projections that logits are computed from, each node once.
   struct Projected {
     Projected(const AdditiveDecoder& decoder, const Links& links, const Tensor& z)
         : sources(linear(select_rows(z, to_tensor(links.sources(), z.device()), decoder.path_),

@@ -12,7 +12,7 @@
 
 namespace curnm {
 
-/// What a decoder is made for.
+/// What a decoder needs to know when it is built.
 struct DecoderContext {
   std::int64_t width = 0;  // D of the embeddings
   std::uint64_t seed = 0;
@@ -31,15 +31,15 @@ struct SplitLogits {
 /// decoder knows a model or a miner.
 class Decoder : public Module {
  public:
-  /// Where the past of nodes and pairs is found from now on.
+  /// Sets where the past of nodes and pairs is looked up.
   virtual void use(const Past&) {}
 
   /// The logits of all links, [L], from the embeddings of links.roots(), [R,D].
   virtual Tensor logits(const Links& links, const Tensor& z) const = 0;
 
   /// The same, and the logits of the first n links with their destination's embedding split into
-  /// `parts`, [n,D], and what remains of it. The default asks for logits of further destinations;
-  /// a decoder that can do better overrides it.
+  /// `parts`, [n,D], and what remains of it. The default computes logits of extra destinations; a
+  /// decoder with a faster way overrides it.
   virtual SplitLogits split(const Links& links, const Tensor& z, const Tensor& parts) const;
 };
 

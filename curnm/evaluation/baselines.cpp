@@ -32,7 +32,7 @@ std::unique_ptr<Scorer> scorer(Rule rule) {
   return std::make_unique<RuleScorer<Rule>>(std::move(rule));
 }
 
-/// log(1 + time since), larger than that of any time where there was nothing.
+/// log(1 + time since the last event); if there was none, larger than for any time.
 double age(Timestamp last, Timestamp t) {
   constexpr double kForever = 710;
   return last == kNever ? kForever : std::log1p(t - last);

@@ -32,7 +32,7 @@ std::vector<ProtocolScores> score_protocols(Scorer& scorer, const EvaluationSet&
   for (Protocol protocol : asked) scores.push_back({.protocol = protocol});
   replay(scorer, set.positives, batch_size,
          [&](const EventBatch& batch, std::int64_t begin, std::int64_t end) {
-           // Positives first, then the negatives of one protocol after the other, in one question.
+           // One query: positives first, then the negatives protocol by protocol.
            std::vector<NodeId> src(batch.src.begin(), batch.src.end());
            std::vector<NodeId> dst(batch.dst.begin(), batch.dst.end());
            std::vector<Timestamp> time(batch.time.begin(), batch.time.end());

@@ -17,15 +17,15 @@ struct ProtocolScores {
 };
 
 /// One pass over the positives in time order: each batch is scored against the negatives of every
-/// asked protocol and only then observed. So all protocols are answered from the same states, by
-/// one replay. Leaves the scorer as after the last event: whoever calls restores what should not
+/// requested protocol and only then observed. So one replay serves all protocols, from the same
+/// states. Leaves the scorer in its state after the last event: the caller restores what should not
 /// change.
 std::vector<ProtocolScores> score_protocols(Scorer& scorer, const EvaluationSet& set,
                                             std::span<const Protocol> asked,
                                             std::int64_t batch_size);
 
-/// As `scorer.score`, in parts that fit in memory whatever the number of pairs. REQUIRES: a score
-/// does not depend on what else is asked.
+/// As `scorer.score`, in blocks, so that any number of pairs fits in memory. REQUIRES: a score does
+/// not depend on the other pairs.
 std::vector<float> score_in_blocks(Scorer& scorer, const Pairs& pairs, Timestamp now);
 
 /// The mean reciprocal rank of each positive among `negatives` random destinations that are not

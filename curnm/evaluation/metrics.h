@@ -7,10 +7,10 @@ namespace curnm {
 
 /// Average precision of scores against labels, as scikit-learn defines it: the sum over distinct
 /// scores, from the highest, of (recall gained) x (precision there). Ties count as one step.
-/// REQUIRES: at least one positive. NaN where a score is.
+/// REQUIRES: at least one positive. NaN if any score is NaN.
 double average_precision(std::span<const float> positives, std::span<const float> negatives);
 
-/// Area under the ROC curve: the share of (positive, negative) pairs that are ordered rightly, ties
+/// Area under the ROC curve: the share of (positive, negative) pairs in the right order, ties
 /// counting half.
 double roc_auc(std::span<const float> positives, std::span<const float> negatives);
 

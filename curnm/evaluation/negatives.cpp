@@ -81,7 +81,7 @@ void NegativeSampler::random_destination(Batch& batch, std::int64_t row) const {
   batch.put(u, destinations_[batch.rng.below(destinations_.size())]);
 }
 
-/// Puts a pair with both endpoints random, or returns false where every pair must be avoided.
+/// Adds a pair with both endpoints random, or returns false if every pair must be avoided.
 bool NegativeSampler::random_pair(Batch& batch, Avoid avoid) const {
   const Timestamp now = batch.time[static_cast<std::size_t>(batch.filled)];
   const Timestamp from = avoid == Avoid::kEventInBatch ? batch.time.front() : now;
@@ -103,7 +103,7 @@ bool NegativeSampler::random_pair(Batch& batch, Avoid avoid) const {
                        [&](std::int64_t cell) { batch.put(source(cell), destination(cell)); }) == 1;
 }
 
-/// Random pairs; where nothing is left to choose, less is avoided.
+/// Adds random pairs; if nothing is left to choose from, relaxes what is avoided.
 void NegativeSampler::random_pairs(Batch& batch, std::int64_t rows, Avoid avoid) const {
   for (std::int64_t i = 0; i < rows; ++i) {
     if (random_pair(batch, avoid)) continue;

@@ -19,8 +19,8 @@ enum class Protocol {
   /// (u_i, v) with v uniform over the destinations.
   kRandom,
   /// Pairs seen before t_s that do not occur in t_s .. t_e, without replacement: both endpoints are
-  /// replaced. Too few of them: all, preceded by random pairs (source × destination) that do not
-  /// occur in the batch.
+  /// replaced. If there are too few: all of them, preceded by random pairs (source × destination)
+  /// that do not occur in the batch.
   kHistorical,
   /// The same from the pairs that were first seen in the evaluated period.
   kInductive,
@@ -46,13 +46,13 @@ std::span<const Protocol> all_protocols();
 struct Negatives {
   std::vector<NodeId> src;
   std::vector<NodeId> dst;
-  /// Rows where every destination is a partner of the source at that very time, so that the
-  /// negative could not avoid being a positive. Zero on ordinary networks.
+  /// Rows where every destination is a partner of the source at that time, so that the negative is
+  /// necessarily a positive. Zero on ordinary networks.
   std::int64_t unavoidable = 0;
 };
 
 /// May a randomly drawn negative (u, v) happen to be an event at its own time? On dense snapshots
-/// that decides ten points of AP: a tenth of the "negatives" are then positives.
+/// this changes AP by ten points: a tenth of the "negatives" are then positives.
 enum class Collisions {
   kAllowed,      // as the public programs do: for comparison with published tables
   kNotOfSource,  // never where the positive's source is kept; random pairs of TRANS as published
@@ -66,9 +66,9 @@ struct NegativeOptions {
   Collisions collisions = Collisions::kNotOfSource;
 };
 
-/// What the negatives come from. REQUIRES: the histories outlive whatever is given this.
+/// What the negatives come from. REQUIRES: the histories outlive every user of this struct.
 struct EvaluationHistories {
-  /// Directed, of the whole network: decides what collides.
+  /// Directed, of the whole network: decides which negatives collide with events.
   const History* full;
   /// Mutual, of the whole network: H_{u,t}.
   const History* partners;
@@ -92,7 +92,7 @@ class NegativeSampler {
  private:
   struct Batch;
   void random_destination(Batch& batch, std::int64_t row) const;
-  /// What a random pair must not have.
+  /// Which events a random pair must avoid.
   enum class Avoid { kNothing, kEventNow, kEventInBatch };
   bool random_pair(Batch& batch, Avoid avoid) const;
   void random_pairs(Batch& batch, std::int64_t rows, Avoid avoid) const;

@@ -24,9 +24,9 @@ struct TestRequest {
 nlohmann::ordered_json protocol_metrics(const std::vector<ProtocolScores>& scores,
                                         std::int64_t batch_size);
 
-/// A scorer on the test events and on the new-node test events: {"test": {...}, "test_new":
-/// {...}}, with "mrr" in them where asked for. `start` makes one that knows all events before the
-/// test, anew for each pass.
+/// A scorer on the test events and on the new-node test events: {"test": {...}, "test_new": {...}},
+/// with "mrr" if requested. `start` makes a scorer that has seen all events before the test, a new
+/// one for each pass.
 nlohmann::ordered_json test_scorer(const LinkTask& task, const TestRequest& request,
                                    const std::function<std::unique_ptr<Scorer>()>& start);
 
@@ -35,7 +35,7 @@ nlohmann::ordered_json test_baseline(const LinkTask& task, std::string_view name
                                      const TestRequest& request = {});
 
 /// Adds the best rule of each protocol to the result of a test: best_baseline and
-/// best_baseline_new, {"random": {"name": ..., "ap": ...}, ...}; and how the task was made.
+/// best_baseline_new, {"random": {"name": ..., "ap": ...}, ...}; and how the task was built.
 void add_comparison(const LinkTask& task, std::span<const Protocol> protocols,
                     nlohmann::ordered_json& result);
 

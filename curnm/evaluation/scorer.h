@@ -7,7 +7,7 @@
 
 namespace curnm {
 
-/// Whatever can tell likely links from unlikely ones: a trained model or a rule without parameters.
+/// Anything that scores links: a trained model or a rule without parameters.
 class Scorer {
  public:
   virtual ~Scorer() = default;
@@ -15,7 +15,7 @@ class Scorer {
   /// Higher is likelier. `now` is the time of the first event of the batch that is being evaluated.
   virtual std::vector<float> score(const Pairs& pairs, Timestamp now) = 0;
 
-  /// The positives of a batch, after all its scores have been asked for.
+  /// Shows the scorer the positives of a batch, after all scores of that batch.
   virtual void observe(const EventBatch&) {}
 };
 

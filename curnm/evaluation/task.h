@@ -23,8 +23,8 @@ struct EventSet {
   EventBatch batch(std::int64_t begin, std::int64_t end) const;
 };
 
-/// Positives with the negatives of every protocol: what an evaluation is about. Drawn once, the
-/// same for every model, miner and epoch.
+/// Positives with the negatives of every protocol: the input of an evaluation. Drawn once, the same
+/// for every model, miner and epoch.
 struct EvaluationSet {
   EventSet positives;
   std::vector<Negatives> negatives;  // by protocol, in the order of protocols()
@@ -37,7 +37,7 @@ constexpr ChoiceNames<3> choice_names(SplitBy) { return {"time", "roll", "at"}; 
 enum class Lookahead {
   kNone,  // never: hidden nodes by a key over their ids, validation negatives from the time before
           // the test
-  kPublished,  // as the public programs have it: hidden nodes drawn from those of the test events,
+  kPublished,  // as in the public programs: hidden nodes drawn from those of the test events,
                // validation negatives from the nodes of all events
 };
 constexpr ChoiceNames<2> choice_names(Lookahead) { return {"none", "published"}; }
@@ -55,16 +55,16 @@ struct TaskOptions {
   Collisions collisions = Collisions::kNotOfSource;
 
   void fields(const FieldVisitor& visit);
-  /// Throws OptionError for values that do not go together.
+  /// Throws OptionError for values that conflict.
   void check() const;
 };
 
-/// Where destinations can be drawn from: those of the events of a bipartite network, all of their
-/// nodes otherwise.
+/// The nodes that destinations are drawn from: the destinations of the events if the network is
+/// bipartite, otherwise all their nodes.
 std::vector<NodeId> destinations_of(const EventLog& log, bool bipartite);
 
-/// Link prediction on one network: the split, the indices over what may be known, and the
-/// evaluation sets. Immutable; models and trainers keep references to it.
+/// Link prediction on one network: the split, the indices over the events that may be known, and
+/// the evaluation sets. Immutable; models and trainers keep references to it.
 ///
 /// Training sees the training events alone, without those of hidden nodes. Evaluation sees the
 /// whole network, strictly before the time of each question.
@@ -74,7 +74,7 @@ class LinkTask {
   explicit LinkTask(Dataset dataset, const TaskOptions& options = {});
 
   const Dataset& dataset() const { return dataset_; }
-  /// Of the data set: computed once, since that takes reading all of it.
+  /// Digest of the data set; computed once, since that reads all of it.
   const std::string& data_digest() const { return data_digest_; }
   const EventLog& log() const { return dataset_.events; }
   const Split& split() const { return split_; }
@@ -82,7 +82,7 @@ class LinkTask {
   /// Between the last training and the first test event, hidden nodes included.
   const EvaluationSet& validation() const { return *validation_; }
   const EvaluationSet& test() const { return *test_; }
-  /// Null where no such event exists, or too few destinations for a negative.
+  /// Null if there is no such event, or too few destinations for a negative.
   const EvaluationSet* new_test() const { return new_test_.get(); }
 
   /// What training may look up: the training events.
@@ -95,7 +95,7 @@ class LinkTask {
   const History& pairs() const { return pairs_; }
   const History& partners() const { return partners_; }
   const std::vector<NodeId>& train_destinations() const { return train_destinations_; }
-  /// Where negatives of a ranking come from: whatever may be predicted at some time, hidden nodes
+  /// The nodes that negatives of a ranking are drawn from: all possible destinations, hidden nodes
   /// included, as in the protocol `random`.
   const std::vector<NodeId>& destinations() const { return destinations_; }
   const TaskOptions& options() const { return options_; }

@@ -20,11 +20,11 @@ namespace {
 
 constexpr int kCannotStart = 127;
 
-/// Between fork and exec: nothing that allocates or locks.
+/// Runs between fork and exec: must not allocate or lock.
 [[noreturn]] void become(const char* program, char* const* argv, int log, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(kCannotStart);  // it died before the line above
+  if (::getppid() != parent) ::_exit(kCannotStart);  // the parent died before prctl
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);

@@ -12,17 +12,17 @@ namespace curnm {
 
 /// How a process ended.
 struct Exit {
-  int code = 0;    // where it ended by itself
-  int signal = 0;  // where a signal ended it
+  int code = 0;    // if it exited by itself
+  int signal = 0;  // if a signal ended it
 };
 /// "exit code 3", "killed by signal 9 (Killed)".
 std::string describe(const Exit& exit);
 
-/// The file that a program's output is appended to. It belongs to one program at a time, as long as
-/// that lives, whatever becomes of those who started it.
+/// The file that a program's output is appended to. One program at a time owns it, for as long as
+/// that program runs, even if its parent dies.
 class OutputLog {
  public:
-  /// Nothing while another program has it. Throws Error when it cannot be opened.
+  /// Empty while another program owns it. Throws Error when it cannot be opened.
   static std::optional<OutputLog> take(const std::filesystem::path& file);
   ~OutputLog();
   OutputLog(OutputLog&& other) noexcept;
@@ -37,15 +37,15 @@ class OutputLog {
   int descriptor_;
 };
 
-/// A program that was started. It is asked to stop (SIGTERM) when this process dies, however it
-/// dies; signals of the terminal do not reach it.
+/// A running program. It gets SIGTERM when this process dies for any reason; signals from the
+/// terminal do not reach it.
 class ChildProcess {
  public:
-  /// The first word of the command is a name for people; `program` is what is run. Throws Error
-  /// when it cannot be started.
+  /// The first word of the command is only a display name; `program` is executed. Throws Error when
+  /// it cannot be started.
   ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& command,
                const OutputLog& log);
-  /// How it ended; nothing while it runs.
+  /// How it ended; empty while it runs.
   std::optional<Exit> poll();
   void request_stop();
 

@@ -35,7 +35,7 @@ double estimated_seconds(const Job& job, std::int64_t events, std::int64_t epoch
   const auto all_events = static_cast<double>(events);
   constexpr double kWithValidation = 1.1;  // 1.05 for curnm, 1.2 for quicker miners
   if (runs_of_network > 0) return kWithValidation * of_network / runs_of_network * all_epochs;
-  constexpr double kTrainingShare = 0.5;  // of the events, as hidden nodes take some of the 70 %
+  constexpr double kTrainingShare = 0.5;  // of the events: 70 % without those of hidden nodes
   if (runs_elsewhere > 0) {
     return kWithValidation * elsewhere / runs_elsewhere * kTrainingShare * all_events * all_epochs;
   }

@@ -8,13 +8,13 @@
 
 namespace curnm {
 
-/// Seconds that a job takes on one thread if all its epochs are done: from the finished runs of its
-/// model and miner (those on its own network, where there are some), else from rates that were
-/// measured on an ordinary machine.
+/// Seconds that a job takes on one thread if all its epochs are run: from finished runs of its
+/// model and miner (on its own network, if there are any), else from rates measured on an ordinary
+/// machine.
 double estimated_seconds(const Job& job, std::int64_t events, std::int64_t epochs,
                          const ResultSet& known);
 
-/// How long runs of so many seconds take, `workers` at a time.
+/// The total time of runs that take these seconds each, `workers` at a time.
 double side_by_side(std::span<const double> seconds, std::int64_t workers);
 
 }  // namespace curnm

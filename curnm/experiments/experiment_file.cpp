@@ -14,7 +14,7 @@
 namespace curnm {
 namespace {
 
-/// An option and where it stands.
+/// An option and its position in the file.
 struct Given {
   std::string value;
   YAML::Mark mark;
@@ -27,7 +27,7 @@ RunFlags flags_of(const GivenMarks& options) {
   return flags;
 }
 
-/// An entry of a list with the options that it brings.
+/// An entry of a list with its own options.
 struct Choice {
   std::string name;
   GivenMarks options = {};
@@ -233,13 +233,13 @@ class Reader {
     const auto miners = named_choices(required("miners"), "miners", "miner", vocabulary_.miners);
     const auto all_seeds = seeds(required("seeds"));
     const auto all_variants = variants(part("variants"));
-    std::map<int, Asked> asked;            // by where they stand
-    for (std::int64_t seed : all_seeds) {  // a whole picture early, then a sharper one
+    std::map<int, Asked> asked;            // by position in the file
+    for (std::int64_t seed : all_seeds) {  // outermost: a complete table of one seed comes first
       for (const Choice& network : networks) {
         for (const Choice& model : models) {
           for (const Choice& miner : miners) {
             for (const Choice& variant : all_variants) {
-              GivenMarks all = variant.options;  // insert() keeps what is there: the nearest wins
+              GivenMarks all = variant.options;  // insert() keeps what is there: nearest wins
               for (const GivenMarks* further :
                    {&miner.options, &model.options, &network.options, &shared}) {
                 all.insert(further->begin(), further->end());
@@ -262,14 +262,14 @@ class Reader {
     }
   }
 
-  /// An option at one place of the file.
+  /// An option at one position in the file.
   struct Asked {
     std::string name;
     YAML::Mark mark;
     bool used = false;  // by some run
   };
 
-  /// What is wrong is said to be where the option stands that is named, else at the grid.
+  /// Reports errors at the position of the option they name, else at the grid.
   void resolve(Job& job, const RunFlags& own, const GivenMarks& all, const YAML::Mark& grid) const {
     try {
       vocabulary_.resolve(job, own);
@@ -281,7 +281,7 @@ class Reader {
     }
   }
 
-  /// Grids may overlap.
+  /// Removes duplicates: grids may overlap.
   static void keep_first_of_each(std::vector<Job>& jobs) {
     std::set<std::pair<std::string, std::string>> seen;
     std::erase_if(jobs, [&](const Job& job) {
@@ -289,7 +289,8 @@ class Reader {
     });
   }
 
-  /// A table has one cell for a network, model, miner and seed: further options make variants.
+  /// A table has one cell per network, model, miner and seed: runs with other options must be
+  /// variants.
   void check_places(const std::vector<Job>& jobs) const {
     std::set<std::tuple<std::string, std::string, std::string, std::string, std::int64_t>> taken;
     for (const Job& job : jobs) {

@@ -17,9 +17,8 @@ struct Vocabulary {
   std::vector<std::string_view> models;
   std::vector<std::string_view> miners;
   std::vector<std::string_view> flags;  // of `curnm train`, without dashes
-  /// Says what the job's flags mean, and leaves out those that it shares with others and that have
-  /// no effect on it. Throws OptionError for flags that do not go together, and for one without
-  /// effect among its own.
+  /// Resolves the job's flags, and drops shared ones that have no effect on it. Throws OptionError
+  /// for flags that conflict, and for one of its own flags without effect.
   std::function<void(Job&, const RunFlags& own)> resolve;
 };
 
@@ -29,8 +28,8 @@ struct Experiment {
   std::vector<Job> jobs;  // in the file's order, each once
 };
 
-/// Throws UsageError with line and column for broken YAML, unknown keys and names (the nearest one
-/// is named), empty lists, values of the wrong kind.
+/// Throws UsageError with line and column for broken YAML, unknown keys and names (with the nearest
+/// known one), empty lists, values of the wrong kind.
 Experiment parse_experiment(std::string_view yaml, const std::string& file,
                             const Vocabulary& vocabulary);
 Experiment read_experiment(const std::filesystem::path& file, const Vocabulary& vocabulary);

@@ -18,7 +18,7 @@ std::string Job::folder_name() const {
   // Networks may be paths or synthetic:drift.
   std::ranges::replace_if(
       name, [](char c) { return c == '/' || c == ':' || c == ' '; }, '_');
-  constexpr std::size_t kLongest = 120;  // names of files end at 255; the key tells runs apart
+  constexpr std::size_t kLongest = 120;  // file names end at 255; the key keeps runs distinct
   return fmt::format("{}-{}", name.substr(0, kLongest), key().substr(0, 16));
 }
 

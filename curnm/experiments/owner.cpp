@@ -10,24 +10,24 @@
 namespace curnm {
 namespace {
 
-/// Of this machine since it was started; another one every time.
+/// Identifies the current boot of this machine.
 std::string boot() {
   std::string id;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
   return id;
 }
 
-/// When the process began, in ticks since the machine did; process numbers are used again, together
-/// with this they are not. "" where there is no such process.
+/// When the process started, in ticks since boot. Process ids are reused; the pair is unique. "" if
+/// there is no such process.
 std::string start_of(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // The second field is the program's name in parentheses, which may hold anything; field 22 is
-  // meant.
+  // The second field is the program's name in parentheses, which may contain anything; field 22 is
+  // the start time.
   std::size_t at = text.rfind(')');
   if (at == std::string::npos || at + 2 >= text.size()) return "";
   const char state = text[at + 2];
-  if (state == 'Z' || state == 'X') return "";  // it has ended, only its parent has not looked
+  if (state == 'Z' || state == 'X') return "";  // it has ended, but its parent has not reaped it
   for (int field = 2; field < 22; ++field) {
     at = text.find(' ', at + 1);
     if (at == std::string::npos) return "";

@@ -5,11 +5,11 @@
 
 namespace curnm {
 
-/// Names this process, unlike any other before or after it.
+/// A unique name of this process, never used by another.
 std::string this_process();
 
-/// Whether a process of that name still runs. None of another machine does, nor from before a
-/// restart: a store is for one machine.
+/// Whether a process of that name still runs. False for processes of another machine or from before
+/// a reboot: a store is for one machine.
 bool still_runs(std::string_view process);
 
 }  // namespace curnm

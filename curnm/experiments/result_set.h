@@ -16,7 +16,7 @@ inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 enum class RunState { kWaiting, kRunning, kPaused, kDone, kFailed };
 std::string_view state_name(RunState state);
-/// Throws UsageError for a name that is none.
+/// Throws UsageError for an unknown name.
 RunState find_state(std::string_view name);
 
 /// A figure of the test: set "test" or "test_new", metric "ap", "auc", "ap_global" or "auc_global".
@@ -41,10 +41,10 @@ struct EpochMetrics {
   std::int64_t epoch = 0;
   double validation_ap = kNoValue;
   double seconds = kNoValue;
-  std::string metrics;  // JSON, read only where it is drawn: {"mining.pi": 0.7, ...}
+  std::string metrics;  // JSON, parsed only when drawn: {"mining.pi": 0.7, ...}
 };
 
-/// Where a run was made.
+/// The machine that a run was made on.
 struct Environment {
   std::string cpu;
   std::int64_t cores = 0;
@@ -62,7 +62,7 @@ struct RunResult {
   std::string model;
   std::string miner;
   std::int64_t seed = 0;
-  /// The flags that it was asked for beside the four above, sorted: {"epochs": "60"}.
+  /// Its flags besides the four above, sorted: {"epochs": "60"}.
   nlohmann::json flags = nlohmann::json::object();
   RunState state = RunState::kWaiting;
   std::string reason;  // of a failure
@@ -83,7 +83,7 @@ struct RunResult {
 /// A place in the grid of an experiment, filled by a run; several may share one run.
 struct Cell {
   std::string experiment;
-  std::string variant;  // "" where the grid has none
+  std::string variant;  // "" if the grid has none
   std::size_t run = 0;  // index into ResultSet::runs
 };
 
@@ -93,7 +93,7 @@ struct ResultSet {
   std::map<std::string, std::string> titles = {};  // of experiments, where they have one
 };
 
-/// What a run was asked for beside network, model, miner and seed: "epochs 60, pool 16".
+/// The flags of a run besides network, model, miner and seed: "epochs 60, pool 16".
 std::string options_text(const RunResult& run);
 
 /// The best validation AP of a run's first epochs; NaN without any.

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-/// {"mining": {"pi": 1}} as {"mining.pi": 1}, without what is no number.
+/// {"mining": {"pi": 1}} as {"mining.pi": 1}, without values that are not numbers.
 void flatten(const ordered_json& from, const std::string& prefix, ordered_json& into) {
   for (const auto& [name, value] : from.items()) {
     if (value.is_object()) {

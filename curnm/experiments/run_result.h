@@ -6,9 +6,9 @@
 
 namespace curnm {
 
-/// What a run's folder tells (options.json, metrics.jsonl and, once it is over, result.json). Its
-/// state is kDone with a result, else kPaused. Throws Error where there is none, UnusableRun
-/// for one that is no run or is damaged.
+/// Reads a run's folder (options.json, metrics.jsonl and, once it has ended, result.json). The
+/// state is kDone with a result, else kPaused. Throws Error if there is no folder, UnusableRun if
+/// it is not a run or is damaged.
 RunResult read_run_folder(const std::filesystem::path& folder);
 
 }  // namespace curnm

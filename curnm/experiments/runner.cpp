@@ -20,16 +20,16 @@ constexpr auto kTick = std::chrono::milliseconds(200);
 
 struct Worker {
   const Assignment* assignment;
-  std::int64_t log_begin;  // of its output in the log
+  std::int64_t log_begin;  // where its output begins in the log
   ChildProcess process;
 };
 
-/// The error that a program of ours ended with, or its last line.
+/// The error message that a run ended with, or its last line.
 std::string last_words(const fs::path& log, std::int64_t begin) {
   std::string words;
   const auto file = MappedFile::open(log);
   std::string_view rest = file->text();
-  rest.remove_prefix(std::min(rest.size(), static_cast<std::size_t>(begin)));  // someone may cut it
+  rest.remove_prefix(std::min(rest.size(), static_cast<std::size_t>(begin)));  // it may be cut
   constexpr std::string_view kPrefix = "curnm: ";
   if (const std::size_t error = rest.rfind("\n" + std::string(kPrefix)); error != rest.npos) {
     rest.remove_prefix(error + 1);
@@ -86,15 +86,15 @@ class Runner {
     if (!start(assignment)) blocked_.push_back(&assignment);
   }
 
-  /// False while a program of a runner that died is still at it.
+  /// False while a program started by a runner that has died is still working on it.
   bool start(const Assignment& assignment) {
     const std::optional<OutputLog> output = OutputLog::take(log(assignment));
     if (!output) return false;
-    // A process may have died between the end of a training and its record.
+    // A runner may have died between the end of a training and recording it.
     if (RunFolder(folder(assignment)).is_finished()) {
       RunResult result;
       const std::string flaw = read(assignment, result);
-      // The program itself mends what can be mended, or says that it cannot be used.
+      // On a retry the program itself repairs the folder, or reports that it is unusable.
       if (flaw.empty() || !assignment.retry) {
         conclude(assignment, result, flaw);
         return true;
@@ -120,7 +120,7 @@ class Runner {
                                  "--miner", job.miner, "--seed", std::to_string(job.seed)});
       for (const auto& [name, value] : job.flags)
         words.push_back(fmt::format("--{}={}", name, value));
-      // One that goes on keeps those that it began with: its sums depend on them.
+      // A resumed run keeps its number of threads: its sums may depend on it.
       words.insert(words.end(), {"--threads", std::to_string(options_.threads)});
     }
     if (assignment.until_epoch > 0) {
@@ -159,7 +159,7 @@ class Runner {
     }
   }
 
-  /// What a run's folder holds. Returns why that cannot be taken, "" where it can.
+  /// Reads a run's folder. Returns why the result cannot be used, "" if it can.
   std::string read(const Assignment& assignment, RunResult& result) const {
     try {
       result = read_run_folder(folder(assignment));
@@ -220,7 +220,7 @@ class Runner {
   const RunnerOptions& options_;
   RunnerObserver& observer_;
   std::vector<Worker> workers_;
-  std::vector<const Assignment*> blocked_;  // ours, but an older program still has them
+  std::vector<const Assignment*> blocked_;  // ours, but an earlier program still holds them
   RunnerOutcome outcome_;
 };
 

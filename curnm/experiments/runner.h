@@ -6,16 +6,15 @@
 
 namespace curnm {
 
-/// A run of the store and how it is to be done.
+/// A run of the store and how to perform it.
 struct Assignment {
   std::int64_t run = 0;  // id
   Job job;
   std::string data;              // as `curnm train` takes it
-  std::string digest = {};       // of that data; "" where it is not known
-  std::string missing = {};      // why there is no data; then the run has to wait
+  std::string digest = {};       // of that data; "" if unknown
+  std::string missing = {};      // why there is no data; the run then has to wait
   std::int64_t until_epoch = 0;  // pause there; 0: to its end
-  /// It failed before and is to be tried again: if it cannot go on from where it was, it begins
-  /// again.
+  /// It failed before and is retried: it restarts if it cannot be continued.
   bool retry = false;
 };
 
@@ -31,19 +30,19 @@ struct RunnerOptions {
   std::int64_t threads = 1;  // of each worker
 };
 
-/// What a person sees while it goes on.
+/// Receives progress while runs are performed.
 class RunnerObserver {
  public:
   virtual ~RunnerObserver() = default;
   virtual void on_start(const Assignment&) {}
   virtual void on_end(const Assignment&, const RunResult&) {}
-  /// What was there could not be continued, for that reason, and is thrown away.
+  /// The existing run could not be continued, for that reason, and is discarded.
   virtual void on_restart(const Assignment&, const std::string& /*reason*/) {}
-  /// Another process has it, or has done it meanwhile.
+  /// Another process is running it, or has finished it meanwhile.
   virtual void on_elsewhere(const Assignment&) {}
-  /// A few times per second, with the epochs that the runs in progress have behind them.
+  /// A few times per second, with the completed epochs of each run in progress.
   virtual void on_tick(std::span<const std::int64_t> /*epochs*/) {}
-  /// True: stop the runs in progress where they are; they can be continued.
+  /// True: stop the runs in progress; they can be resumed.
   virtual bool stop_requested() { return false; }
 };
 
@@ -51,16 +50,16 @@ struct RunnerOutcome {
   std::int64_t done = 0;       // by this call
   std::int64_t failed = 0;     // by this call
   std::int64_t missing = 0;    // for want of data
-  std::int64_t elsewhere = 0;  // another process had them
+  std::int64_t elsewhere = 0;  // run by another process
   bool stopped = false;
-  bool disk_full = false;  // then it was stopped, too
+  bool disk_full = false;  // `stopped` is then true, too
 };
 
-/// Does the assignments, each in a process of its own, and records their results. Runs that were
-/// begun before are continued, and results that lie in their folder are recorded without running,
-/// unless they are of other data. A program that outlived its runner is waited for. What is done,
-/// failed, or in the hands of another process is left alone. When the disk is full all of it stops:
-/// every other run would fail as well.
+/// Performs the assignments, each in its own process, and records their results. Unfinished runs
+/// are continued; results already in their folders are recorded without running, unless they come
+/// from other data. Waits for programs that outlived their runner. Runs that are done, failed, or
+/// owned by another process are left alone. A full disk stops everything: every other run would
+/// fail as well.
 RunnerOutcome run_assignments(ResultStore& store, std::span<const Assignment> assignments,
                               const RunnerOptions& options, RunnerObserver& observer);
 

@@ -19,8 +19,8 @@ bool has_log(const std::filesystem::path& file) {
   return !none && size > 0;
 }
 
-/// As a URI. A reader of a place where it may not write could not make the log that SQLite asks
-/// for; where there is none nobody writes, and it can do without.
+/// The file as a URI. In a read-only folder SQLite cannot create its write-ahead log; if there is
+/// none, nobody is writing, and the file is opened as immutable.
 std::string address_of(const std::filesystem::path& file, int flags) {
   std::string address = "file:";
   for (const char c : std::filesystem::absolute(file).string()) {

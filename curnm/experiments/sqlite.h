@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-// SQLite with exceptions and types: as much of it as the store needs.
+// SQLite with exceptions and types: only what the store needs.
 
 namespace curnm::sqlite {
 
@@ -22,7 +22,7 @@ class Database {
   void execute(const char* sql);
   std::int64_t last_id() const { return sqlite3_last_insert_rowid(handle_); }
   sqlite3* handle() const { return handle_; }
-  /// Throws Error that says what happened to which file, and what to do.
+  /// Throws an Error that says what happened to which file, and what to do.
   [[noreturn]] void raise(int code) const;
   [[noreturn]] void raise_damaged(std::string_view reason) const;
 
@@ -69,8 +69,8 @@ class Statement {
   sqlite3_stmt* handle_ = nullptr;
 };
 
-/// All or nothing. Takes the write lock at once by default, so that nothing which was read within
-/// it can be changed by another process before it commits.
+/// All or nothing. Takes the write lock at once by default, so that no other process can change
+/// what was read before it commits.
 class Transaction {
  public:
   explicit Transaction(Database& database, const char* begin = "BEGIN IMMEDIATE")

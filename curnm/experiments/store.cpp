@@ -101,7 +101,7 @@ bool admits(const std::vector<std::string>& wanted, std::string_view name) {
   return wanted.empty() || std::ranges::find(wanted, name) != wanted.end();
 }
 
-/// What a killed process left behind waits for the next one.
+/// A run whose process was killed counts as waiting.
 RunState state_of(std::string_view recorded, std::string_view owner) {
   const RunState state = find_state(recorded);
   return state == RunState::kRunning && !still_runs(owner) ? RunState::kWaiting : state;
@@ -114,8 +114,8 @@ class Loader {
       : database_(database), filter_(filter) {}
 
   ResultSet load() {
-    // Readers see one state of the store: nothing that is committed meanwhile. There is nothing to
-    // commit at the end.
+    // A read transaction sees one state of the store, without later commits; it needs no commit
+    // itself.
     const Transaction transaction(database_, "BEGIN");
     load_runs();
     for_each("SELECT run, part, name, value FROM options", [](RunResult& run, Statement& row) {
@@ -239,7 +239,7 @@ class ResultStore::Database : public sqlite::Database {
           "by what they mean: it can be read, but new runs need a new store",
           file.string(), version);
     }
-    // Readers and a writer do not wait for each other, and a power cut loses no finished run.
+    // Readers and a writer do not block each other, and a power cut loses no finished run.
     execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
   }
 
@@ -282,7 +282,7 @@ class ResultStore::Database : public sqlite::Database {
  private:
   void create(const fs::path& file) {
     Transaction transaction(*this);
-    if (pragma("user_version") != 0) return;  // another process was quicker
+    if (pragma("user_version") != 0) return;  // another process was faster
     Statement tables(*this, "SELECT count(*) FROM sqlite_schema");
     tables.next();
     if (tables.integer(0) != 0) {

@@ -11,7 +11,7 @@
 
 namespace curnm {
 
-/// Which runs to load; what is empty admits all.
+/// Which runs to load; an empty list admits all.
 struct ResultFilter {
   std::vector<std::string> experiments = {};
   std::vector<std::string> networks = {};
@@ -21,7 +21,7 @@ struct ResultFilter {
   bool curves = true;  // with the epochs
 };
 
-/// A trial of a study: options that are tried, and how far.
+/// A trial of a study, and how far it has got.
 struct Trial {
   std::int64_t number = 0;
   std::int64_t run = 0;   // id
@@ -36,36 +36,35 @@ class ResultStore {
  public:
   enum class Mode { kWrite, kRead };
 
-  /// For writing, the store is made where there is none. Throws Error for a file that is no store,
-  /// or one of a newer program, and for writing also of an older one.
+  /// For writing, creates the store if there is none. Throws Error for a file that is not a store
+  /// or was written by a newer program; for writing, also by an older one.
   explicit ResultStore(const std::filesystem::path& file, Mode mode = Mode::kWrite);
   ~ResultStore();
   ResultStore(ResultStore&&) noexcept;
   ResultStore& operator=(ResultStore&&) = delete;
 
-  /// Enters the cells of an experiment, and the runs that are not there yet. Cells that the
-  /// experiment had before and has no longer are dropped; runs never are. The ids of the runs, in
-  /// the order of the jobs.
+  /// Enters the cells of an experiment and any new runs. Cells that the experiment no longer has
+  /// are dropped; runs never are. Returns the ids of the runs, in the order of the jobs.
   std::vector<std::int64_t> plan(const Experiment& experiment);
-  /// The id of the job's run, where there is one.
+  /// The id of the job's run, if there is one.
   std::optional<std::int64_t> find(const Job& job) const;
-  /// The id of the job's run, which is entered where it is not there yet.
+  /// The id of the job's run, which is entered if it is new.
   std::int64_t add(const Job& job);
 
-  /// Takes a run that waits, is paused, or belongs to a process that is gone; with `retry` also one
-  /// that failed. False where another one has it, or it is over.
+  /// Claims a run that is waiting, paused, or owned by a process that no longer exists; with
+  /// `retry` also one that failed. False if another process owns it, or it has ended.
   bool claim(std::int64_t run, bool retry = false);
-  /// Back to waiting; the reason says what for.
+  /// Sets a run back to waiting; `reason` says what for.
   void release(std::int64_t run, const std::string& reason);
   void fail_run(std::int64_t run, const std::string& reason);
-  /// Replaces what is known of the run by what its folder tells.
+  /// Replaces what is stored about the run by the contents of its folder.
   void record(std::int64_t run, const RunResult& result);
 
   RunState state(std::int64_t run) const;
-  /// The names of all of them.
+  /// The names of all experiments.
   std::vector<std::string> experiments() const;
   std::vector<std::string> networks() const;
-  /// The title of an experiment; "" where there is none of that name.
+  /// The title of an experiment; "" if there is none of that name.
   std::string title(const std::string& experiment) const;
   ResultSet load(const ResultFilter& filter = {}) const;
 

@@ -48,7 +48,7 @@ auto identity(const RunResult& run) {
   return std::tie(run.network, run.model, run.miner, run.seed);
 }
 
-// Only the last finished run of a place counts; the same run twice is no conflict.
+// Only the last finished run of a cell counts; the same run twice is not a conflict.
 void place(ExperimentRuns& experiment, const std::string& variant, const RunResult& run) {
   Runs& runs = find_named(experiment.variants, variant).runs;
   const auto earlier = std::find_if(runs.begin(), runs.end(), [&](const RunResult* other) {
@@ -100,7 +100,7 @@ Comparison compare(const Pairs& pairs) {
           .p = paired_t_test(pairs.a, pairs.b)};
 }
 
-/// Corrects the p values of a table's comparisons in place; how many there are.
+/// Corrects the p values of a table's comparisons in place; returns how many there are.
 std::int64_t correct(const std::vector<Comparison*>& comparisons) {
   std::vector<Comparison*> tested;
   std::vector<double> p;
@@ -155,7 +155,7 @@ MeanRanks mean_ranks(const ScoreTable& table, Figure figure) {
 double measured_mean(const ScoreCell& cell) { return cell.seeds.summary.mean; }
 double papers_figure(const ScoreCell& cell) { return cell.paper; }
 
-/// Of finished runs, whatever figure they have.
+/// Summary over the finished runs that have the figure.
 template <class Figure>
 Summary summarize_done(const Runs& runs, Figure figure) {
   std::vector<double> values;
@@ -174,12 +174,13 @@ double ms_per_event_of(const RunResult& run) {
   return 1000 * run.seconds_per_epoch / static_cast<double>(run.training_events);
 }
 
-/// M; 0 where it is not known.
+/// M; 0 if unknown.
 std::int64_t pool_of(const RunResult& run) {
   return run.options.contains("miner") ? run.options["miner"].value("pool", std::int64_t{0}) : 0;
 }
 
-/// The paper timed TGN with pools of several sizes; other variants have nothing to be put beside.
+/// The paper timed TGN with pools of several sizes; other variants have no counterpart in the
+/// paper.
 bool timed_by_paper(const VariantGrid::Group& group) {
   std::set<std::int64_t> pools;
   for (const VariantRuns& variant : group.variants) pools.insert(pool_of(*variant.runs.front()));
@@ -228,7 +229,7 @@ std::vector<ExperimentRuns> experiments_of(const ResultSet& results) {
     place(find_named(experiments, cell.experiment), cell.variant, results.runs[cell.run]);
   }
   for (std::size_t i = 0; i < results.runs.size(); ++i) {
-    // These may differ in anything: only those with the same options go together.
+    // Runs without an experiment may differ in anything: only those with equal options are grouped.
     const RunResult& run = results.runs[i];
     if (!named[i]) place(find_named(experiments, ""), options_text(run), run);
   }

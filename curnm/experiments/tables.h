@@ -10,14 +10,14 @@
 #include "curnm/experiments/result_set.h"
 #include "curnm/experiments/statistics.h"
 
-// Tables of results: numbers only, how they look is the report's business. All are pure functions;
-// what they return points into the ResultSet, which has to live longer.
+// Tables of results: numbers only, without formatting. All are pure functions; their results point
+// into the ResultSet, which must outlive them.
 
 namespace curnm {
 
 /// The miner that others are compared with.
 inline constexpr std::string_view kOurs = "curnm";
-/// A difference is called significant below this p.
+/// A difference with a smaller p is called significant.
 inline constexpr double kSignificance = 0.05;
 
 using Runs = std::vector<const RunResult*>;
@@ -27,13 +27,13 @@ struct VariantRuns {
   Runs runs;
 };
 
-/// What belongs together in one set of tables: never runs of several experiments, since these may
-/// differ in any flag.
+/// The runs of one set of tables: never from several experiments, since those may differ in any
+/// flag.
 struct ExperimentRuns {
   std::string name;                   // "" for runs that no cell names
   std::string title;                  // for people
   std::vector<VariantRuns> variants;  // in the order of the cells
-  /// Left out, because another run has the same variant, network, model, miner and seed.
+  /// Left out because another run has the same variant, network, model, miner and seed.
   Runs superseded;
 
   Runs grid() const;  // of the variant ""
@@ -42,7 +42,7 @@ struct ExperimentRuns {
 };
 std::vector<ExperimentRuns> experiments_of(const ResultSet& results);
 
-/// Runs by (network, model) and miner: networks and models as they first occur, miners in the
+/// Runs by (network, model) and miner: networks and models in order of appearance, miners in the
 /// paper's order with curnm last.
 struct Grid {
   struct Row {
@@ -55,18 +55,18 @@ struct Grid {
 };
 Grid grid_of(const Runs& runs);
 
-/// What a table of scores is about: events of a set, negatives of a protocol, a metric.
+/// What a table of scores shows: events of a set, negatives of a protocol, a metric.
 struct Measure {
   std::string set;
   std::string protocol;
   std::string metric;
   bool operator==(const Measure&) const = default;
 };
-/// What at least one of the runs has a score for: AP under each protocol. The paper's
-/// question, `trans`, comes first.
+/// Measures for which at least one of the runs has a score: AP under each protocol. The paper's
+/// protocol, `trans`, comes first.
 std::vector<Measure> measures_of(const Runs& runs);
 
-/// The best rule without learning, of the first run that knows it; AP is NaN where none does.
+/// The best rule without learning, from the first run that has it; AP is NaN if none has.
 BaselineScore find_baseline(const Runs& runs, const Measure& measure);
 
 /// The same training with several seeds.
@@ -102,7 +102,7 @@ struct ScoreRow {
 
 struct MeanRanks {
   std::vector<double> ranks;  // one per miner
-  std::int64_t rows = 0;      // that have a figure for every miner; only these count
+  std::int64_t rows = 0;      // rows with a figure for every miner; only these count
 };
 
 struct ScoreTable {
@@ -111,11 +111,11 @@ struct ScoreTable {
   std::vector<ScoreRow> rows;
   MeanRanks ranks;
   MeanRanks paper_ranks;
-  std::int64_t comparisons = 0;  // what Holm's correction was over
+  std::int64_t comparisons = 0;  // the number that Holm's correction was applied to
 };
 ScoreTable score_table(const Grid& grid, const Measure& measure);
 
-/// The best curnm against the best of all others, whatever the model: what one would use.
+/// The best curnm against the best of all others, over all models: what one would use.
 struct BestOfRow {
   struct Contender {
     std::string model;
@@ -163,7 +163,7 @@ VariantGrid variant_grid_of(const ExperimentRuns& experiment);
 
 struct VariantRow {
   std::string name;
-  Summary validation;  // the best AP of each training: what a variant should be chosen by
+  Summary validation;  // the best AP of each training: what variants should be chosen by
   SeedScores seeds;
   Summary percent;                  // difference to the first variant with the same seed
   Comparison to_first;              // empty in the first
@@ -183,8 +183,8 @@ struct VariantTable {
 };
 VariantTable variant_table(const VariantGrid& grid, const Measure& measure);
 
-/// Which of more variants than a reader wants to see: the first, which others are compared with,
-/// and the best of these, in their order.
+/// Selects variants if there are too many to show: the first, which the others are compared with,
+/// and the best, in their order.
 std::vector<std::size_t> first_and_best(const std::vector<double>& validation_ap, std::size_t most);
 
 /// What a reader should know before comparing: several versions, data or machines, left-out runs.

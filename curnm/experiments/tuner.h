@@ -7,11 +7,11 @@
 
 #include "curnm/experiments/job.h"
 
-// What is tried, and who goes on. Pure functions; cli/tune.cpp runs the trials.
+// Search spaces and successive halving. Pure functions; cli/tune.cpp runs the trials.
 
 namespace curnm {
 
-/// An option and the values that are tried for it.
+/// An option and the values to try.
 struct Dimension {
   std::string flag;
   std::vector<std::string> values;
@@ -27,11 +27,12 @@ std::int64_t number_of_points(std::span<const Dimension> space);
 /// running fastest. REQUIRES: 0 <= point < number_of_points.
 Job job_of_point(std::span<const Dimension> space, std::int64_t point, Job base);
 
-/// Distinct points in random order, the same ones for a seed: `count` of them, or all.
+/// Distinct points in random order, determined by the seed: `count` of them, or all if there are
+/// fewer.
 std::vector<std::int64_t> random_points(std::span<const Dimension> space, std::int64_t count,
                                         std::uint64_t seed);
 
-/// A stage of successive halving: that many trials are trained up to that many epochs.
+/// A stage of successive halving: how many trials are trained up to how many epochs.
 struct Rung {
   std::int64_t trials = 0;
   std::int64_t epochs = 0;

@@ -28,13 +28,13 @@ void validate(const EventLog& log);
 /// The events `ids` alone, in that order. REQUIRES: ids ascend. The result numbers its events anew.
 EventLog select(const EventLog& log, std::span<const EventId> ids);
 
-/// The first `events` of them.
+/// The first `events` events.
 EventLog head(const EventLog& log, std::int64_t events);
 
 /// True when no node is both a source and a destination.
 bool is_bipartite(const EventLog& log);
 
-/// True when a node meets itself.
+/// True when there is a self-loop.
 bool has_loops(const EventLog& log);
 
 /// The median step between consecutive distinct times; 0 where all are equal.

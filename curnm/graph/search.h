@@ -7,8 +7,8 @@
 namespace curnm {
 
 /// The first position in begin .. end whose time is not before t, in ascending `times`.
-/// Branch-free: samplers ask at unpredictable times, and a mispredicted branch costs more than the
-/// step that it saves.
+/// Branch-free: samplers search for unpredictable times, and a mispredicted branch costs more than
+/// the step that it saves.
 inline std::int64_t first_not_before(const Timestamp* times, std::int64_t begin, std::int64_t end,
                                      Timestamp t) {
   const Timestamp* base = times + begin;

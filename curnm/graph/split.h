@@ -33,9 +33,9 @@ Cuts cuts_at(const EventLog& log, Timestamp validation_from, Timestamp test_from
 /// `ext_roll`). Throws Error when they are not in this order.
 Cuts cuts_by_roll(const EventLog& log, const Column<std::uint8_t>& roll);
 
-/// Each node with probability `share`, by a key over its id alone: no event decides it, so what
-/// happens later cannot either. `ids`: a number for each node that identifies it outside.
-/// Throws Error for a share outside of 0 .. 1.
+/// Each node with probability `share`, by a key over its id alone: no event influences it, so later
+/// ones cannot either. `ids`: for each node a number that depends on its outside name only. Throws
+/// Error for a share outside of 0 .. 1.
 std::vector<NodeId> hidden_by_id(std::span<const std::uint64_t> ids, double share);
 
 /// int(share·N) nodes, drawn from those of the test events, as the published programs do: training
@@ -43,8 +43,7 @@ std::vector<NodeId> hidden_by_id(std::span<const std::uint64_t> ids, double shar
 std::vector<NodeId> hidden_from_test(const EventLog& log, EventId first_test, double share);
 
 /// Chronological train/validation/test parts of a log. The new-node parts are the validation and
-/// test events that touch a node without a training event; hidden nodes make sure that there are
-/// some.
+/// test events that touch a node without a training event; hidden nodes ensure that there are some.
 struct Split {
   std::vector<EventId> train;           // ascending, without the events of hidden nodes
   std::vector<EventId> validation;      // ascending

@@ -15,8 +15,8 @@ struct Quantiles {
   std::int64_t count = 0;
 };
 
-/// The columns of the paper's table of data sets, as worked out on the published files, and more
-/// that people look at.
+/// The columns of the paper's table of data sets, with definitions inferred from the published
+/// files, and further statistics.
 struct Statistics {
   std::int64_t nodes = 0;   // with at least one event
   std::int64_t events = 0;  // E
@@ -29,7 +29,7 @@ struct Statistics {
   Timestamp first_time = 0;
   Timestamp last_time = 0;
 
-  /// Mean over events, whose source had p >= 1 earlier events as source, of (p + 1) / 2.
+  /// Mean of (p + 1) / 2 over events whose source had p >= 1 earlier events as source.
   double proximity = 0;
   /// Share of events (u, v, t) whose v is a partner of u at u's previous distinct time as source.
   double recency = 0;

@@ -29,7 +29,7 @@ TemporalGraph::TemporalGraph(const EventLog& log, std::optional<std::span<const 
   const auto nodes = static_cast<std::size_t>(log.num_nodes);
 
   // A stable counting sort by node. Builder b owns the b-th stretch of the log; its cursor for node
-  // u starts behind all that earlier builders put there, so time order is kept without locks.
+  // u starts after the entries of earlier builders, so time order is kept without locks.
   const int num_builders = builders(log.num_nodes, events);
   std::vector<std::vector<std::int64_t>> cursors(static_cast<std::size_t>(num_builders),
                                                  std::vector<std::int64_t>(nodes, 0));

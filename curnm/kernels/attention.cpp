@@ -12,10 +12,10 @@
 namespace curnm::kernels {
 namespace {
 
-constexpr std::int64_t kGrain = 32;  // roots that are worth a thread
+constexpr std::int64_t kGrain = 32;  // minimum roots per thread
 
 void clear(float* values, std::int64_t count) {
-  if (count > 0) std::memset(values, 0, index(count) * sizeof(float));  // where 0, it may be null
+  if (count > 0) std::memset(values, 0, index(count) * sizeof(float));  // null if count is 0
 }
 
 /// What belongs to the neighbour in one slot.
@@ -171,7 +171,7 @@ CURNM_KERNEL void neighbor_gradient(const AttentionInput& in, const AttentionInc
 
 /// The used slots of the roots by the row of their neighbour: member a·K + j.
 RowGroups slots_by_row(const AttentionInput& in, std::int64_t num_rows) {
-  // Unused slots refer to an additional row that nobody reads.
+  // Unused slots refer to an extra row that is never read.
   std::vector<std::int64_t> rows(in.roots.size() * index(in.neighbors), num_rows);
   for (std::size_t a = 0; a < in.roots.size(); ++a) {
     const std::int64_t* first = in.rows.data() + in.roots[a] * in.neighbors;

@@ -9,8 +9,8 @@
 
 namespace curnm::kernels {
 
-/// Whom each root attends to, and what is known of the events. A root uses the first `counts[r]` of
-/// its K slots. Only the roots in `roots` are computed.
+/// Which neighbours each root attends to, and the features of the events. A root uses the first
+/// `counts[r]` of its K slots. Only the roots in `roots` are computed.
 struct AttentionInput {
   std::int64_t heads = 1;       // H
   std::int64_t neighbors = 1;   // K

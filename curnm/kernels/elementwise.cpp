@@ -13,8 +13,8 @@
 namespace curnm::kernels {
 namespace {
 
-constexpr std::int64_t kGrain = 32;       // rows that are worth a thread
-constexpr std::int64_t kValues = 16'384;  // single values that are
+constexpr std::int64_t kGrain = 32;       // minimum rows per thread
+constexpr std::int64_t kValues = 16'384;  // minimum values per thread
 
 CURNM_KERNEL void cosines_of(double dt, const double* frequency, std::int64_t width, float* out) {
 #pragma omp simd

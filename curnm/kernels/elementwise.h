@@ -11,12 +11,12 @@ namespace curnm::kernels {
 void cosines(std::span<const double> dt, std::span<const double> frequency, float* out,
              std::int64_t stride);
 /// The same for K gaps per count, of which the first `counts[r]` are wanted: other rows of `out`
-/// are left alone.
+/// are not written.
 void cosines(std::span<const double> dt, std::span<const std::int32_t> counts,
              std::span<const double> frequency, float* out);
 
-/// Angles t[i]·frequency[j] + phase[j]: the first column as it is, of the others the sine; and the
-/// derivative of that by the angle. [n,width] each
+/// Angles t[i]·frequency[j] + phase[j]: the first column unchanged, the others as sines; and the
+/// derivative with respect to the angle. [n,width] each
 void sines(std::span<const double> t, std::span<const double> frequency,
            std::span<const double> phase, float* out, float* slope);
 /// Sums over i of g[i,j] = dout[i,j]·slope[i,j], and of g[i,j]·t[i].
@@ -59,7 +59,7 @@ void gated(const GatedInput& input, float* gate, float* out);
 void gated_backward(const GatedInput& input, const float* gate, const float* dout, float* dpre,
                     float* dh, float* dscale);
 
-/// In double, in parts that do not depend on the number of threads.
+/// Sums in double, in parts that do not depend on the number of threads.
 double sum_of_values(const float* x, std::int64_t n);
 
 struct Moments {

@@ -13,10 +13,10 @@
 namespace curnm::kernels {
 namespace {
 
-constexpr double kSmall = 1e6;  // operations that are not worth a second thread
+constexpr double kSmall = 1e6;  // below this many operations one thread is used
 
-// At the edges of a product the library adds up in another order, and where the edges are depends
-// on the size. So that a row of a result depends neither on other rows nor on the number of
+// At the edges of a product the library sums in another order, and the position of the edges
+// depends on the size. So that a row of a result depends neither on other rows nor on the number of
 // threads, the library is given
 // - rows in whole blocks, a multiple of what any of its kernels takes at a time,
 // - no more columns than it keeps together for any number of rows,
@@ -27,10 +27,10 @@ constexpr std::int64_t kSums = 48;
 
 std::atomic<double> flops = 0;
 
-/// While it lives, this thread starts no others and no signal handler runs on it. oneDNN's AVX-512
-/// kernels, before 3.11, keep the address of a buffer in the stack pointer (its issue 4845): a
-/// handler would write its frame over the heap. For products above some size of its own choice the
-/// library would start threads, and nothing would hold back the signals of those.
+/// During its lifetime, this thread starts no others and no signal handler runs on it. oneDNN's
+/// AVX-512 kernels, before 3.11, keep the address of a buffer in the stack pointer (its issue
+/// 4845): a signal handler would write its frame over the heap. For large products the library
+/// would start its own threads, whose signals would not be blocked.
 class OnThisThread {
  public:
   OnThisThread() {
@@ -51,14 +51,14 @@ class OnThisThread {
   sigset_t signals_;
 };
 
-/// The view from row `row` and column `column` on.
+/// The part of a matrix that starts at (`row`, `column`).
 MatrixView from(const MatrixView& view, std::int64_t row, std::int64_t column) {
   const std::int64_t offset =
       view.transposed ? column * view.stride + row : row * view.stride + column;
   return {view.data + offset, view.stride, view.transposed};
 }
 
-/// Writes what a product is added to. With start.keep that is there already.
+/// Writes the matrix that a product is added to, unless `c` already holds it (start.keep).
 void write_start(std::int64_t m, std::int64_t n, const ProductStart& start, float* c,
                  std::int64_t c_stride) {
   if (start.keep) return;
@@ -80,7 +80,7 @@ void call(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a, c
   CURNM_ASSERT(status == dnnl_success);
 }
 
-/// The same for fewer rows than a block, as a block filled up with zeros.
+/// The same for fewer rows than a block, as a block padded with zeros.
 void call_padded(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a,
                  const MatrixView& b, bool adds, float* c, std::int64_t c_stride) {
   thread_local std::vector<float> block;
@@ -100,8 +100,7 @@ void multiply_rows(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixV
                    const MatrixView& b, const ProductStart& start, float* c,
                    std::int64_t c_stride) {
   const bool adds = start.keep || start.row != nullptr;
-  // Where rows start from start.row, part by part: a part stays in the cache between the two
-  // writes.
+  // With start.row, proceed in parts, so that a part stays in the cache between the two writes.
   const std::int64_t part = start.row != nullptr ? 10 * kRows : m;
   for (std::int64_t first = 0; first < m; first += part) {
     const std::int64_t count = std::min(part, m - first);
@@ -121,7 +120,7 @@ void multiply_rows(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixV
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a,
               const MatrixView& b, const ProductStart& start, float* c, std::int64_t c_stride) {
   if (m == 0 || n == 0) return;
-  if (k == 0) return write_start(m, n, start, c, c_stride);  // the library refuses it
+  if (k == 0) return write_start(m, n, start, c, c_stride);  // the library does not accept k = 0
   const double work = 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   flops.fetch_add(work, std::memory_order_relaxed);
   const bool small = work < kSmall;

@@ -4,17 +4,17 @@
 
 namespace curnm::kernels {
 
-/// A matrix in rows of `stride` floats, or the transpose of one.
+/// A row-major matrix with rows `stride` floats apart, or its transpose.
 struct MatrixView {
   const float* data = nullptr;
   std::int64_t stride = 0;
   bool transposed = false;
 };
 
-/// What a product is added to: 0 unless told otherwise.
+/// What a product is added to: 0 by default.
 struct ProductStart {
-  bool keep = false;           // what `c` holds
-  const float* row = nullptr;  // this row [n], in every row
+  bool keep = false;           // add to what `c` holds
+  const float* row = nullptr;  // add this row [n] to every row
 };
 
 /// c[m,n] = start + a[m,k]·b[k,n]. The same bits for any number of threads; unless `a` is

@@ -77,8 +77,8 @@ CURNM_KERNEL void split_row(const float* s, const float* whole, const float* par
   *of_rest = rest_sum;
 }
 
-/// dpart and dwhole of one link; its share of dw and of the bias is added. The source's is
-/// dpart + 2·dwhole.
+/// Writes dpart and dwhole of one link and adds its share to dw and to the bias. The source's
+/// gradient is dpart + 2·dwhole.
 CURNM_KERNEL void split_row_backward(const float* s, const float* whole, const float* part,
                                      const float* bias, const float* w, float gpart, float grest,
                                      std::int64_t width, float* dpart, float* dwhole, float* dw,

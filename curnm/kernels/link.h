@@ -20,7 +20,7 @@ struct LinkInput {
 };
 void link_logits(const LinkInput& in, float bias, float* logits);
 
-/// Where to write gradients; those whose pointer is null are not computed.
+/// Where to write gradients; null pointers are skipped.
 struct LinkGradient {
   float* sources = nullptr;       // [num_sources,D]
   float* destinations = nullptr;  // [num_destinations,D]

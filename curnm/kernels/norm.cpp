@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kGrain = 32;
 
-/// What is done before the norm. A template argument: a condition inside the loops would keep the
-/// compiler from vectorising them.
+/// What is applied before the norm. A template argument: a condition inside the loops would keep
+/// the compiler from vectorising them.
 enum class Before { kNothing, kRelu, kMaskedRelu };
 
 template <Before kBefore>
@@ -76,7 +76,7 @@ CURNM_KERNEL void norm_row(const NormInput& in, std::int64_t row, float* y, floa
   norm<Before::kMaskedRelu>(in, row, y, means, inverse_stds);
 }
 
-/// What flows back through one row.
+/// The backward pass of one row.
 struct NormGradient {
   const float* dy;
   float* dx;
@@ -90,7 +90,8 @@ CURNM_INLINE void norm_backward(const NormInput& in, std::int64_t index, float m
   const Row<kBefore> row(in, index);
   const std::int64_t width = in.width;
   const float* gamma = in.gamma;
-  // Copies: clang 14 accepts no structured bindings here, and members would be read in every round.
+  // Copies: clang 14 accepts no structured bindings here, and members would be reloaded in every
+  // iteration.
   const float* dy = out.dy;
   float* dx = out.dx;
   float* dgamma = out.dgamma;

@@ -9,7 +9,7 @@
 namespace curnm::kernels {
 namespace {
 
-constexpr std::int64_t kGrain = 64;  // rows that are worth a thread
+constexpr std::int64_t kGrain = 64;  // minimum rows per thread
 
 CURNM_KERNEL void sum_members(const float* values, std::span<const std::int32_t> members,
                               std::int64_t width, float* out) {
@@ -48,7 +48,7 @@ CURNM_KERNEL bool has_value(const float* row, std::int64_t width) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t d = 0; d < width; ++d) sum += std::abs(row[d]);
-  return !(sum == 0);  // NaN is a value
+  return !(sum == 0);  // NaN counts as a value
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ RowGroups RowGroups::of(std::span<const std::int64_t> rows, std::int64_t targets
 
 void gather(const float* table, std::int64_t table_stride, std::span<const std::int64_t> rows,
             std::int64_t width, float* out, std::int64_t out_stride) {
-  if (width == 0) return;  // there may be no memory, which memcpy must not be told about
+  if (width == 0) return;  // pointers may be null, which memcpy does not allow
   const std::size_t bytes = static_cast<std::size_t>(width) * sizeof(float);
   parallel_for(std::ssize(rows), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {

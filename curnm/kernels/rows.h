@@ -32,7 +32,7 @@ struct RowGroups {
 /// REQUIRES: what body does for a target depends on that target alone.
 template <class Body>
 void parallel_groups(const RowGroups& groups, const Body& body) {
-  constexpr std::int64_t kGrain = 64;  // members and targets that are worth a thread
+  constexpr std::int64_t kGrain = 64;  // minimum members and targets per thread
   const auto work_before = [&](std::int64_t target) {
     return groups.offsets[static_cast<std::size_t>(target)] + target;
   };

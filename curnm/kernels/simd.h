@@ -6,12 +6,12 @@
 #include <cstdint>
 
 // Vector code without intrinsics: loops that the compiler vectorises (`#pragma omp simd`) and the
-// compiler's own vector types, built once per instruction set; the loader picks a version when the
-// program starts. So one binary runs on any x86-64-v2 machine and uses AVX2 or AVX-512 where they
+// compiler's own vector types, built once per instruction set; the loader picks a version at
+// program start. So one binary runs on any x86-64-v2 machine and uses AVX2 or AVX-512 where they
 // exist. Results depend on the input and the instruction set alone.
 
 // Two kinds of build have one version of each kernel, for the instruction set of the whole build:
-// clang's, because clang 14 accepts levels (arch=x86-64-v3) but does not ask the processor for
+// clang's, because clang 14 accepts levels (arch=x86-64-v3) but does not check the processor for
 // them, and g++'s with ThreadSanitizer, which crashes because its runtime is not ready when the
 // loader picks.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
@@ -50,9 +50,9 @@ CURNM_INLINE Unaligned<Floats8>& eight_at(float* x) {
 }
 
 /// A dot product, summed lane by lane. Written out because the rows of attention are short (86 and
-/// 100 floats): left to the compiler, adding up the lanes and the floats that do not fill a vector,
-/// both one by one, took longer than all the rest. Vectors have 8 lanes, as the registers of AVX2
-/// do: g++ 12 keeps wider ones in memory there.
+/// 100 floats): compiled from a plain loop, adding up the lanes and the remaining floats one by one
+/// took longer than everything else. Vectors have 8 lanes, as the registers of AVX2 do: g++ 12
+/// keeps wider ones in memory there.
 class DotSum {
  public:
   CURNM_INLINE void add(const float* a, const float* b, std::int64_t n) {
@@ -110,8 +110,8 @@ CURNM_INLINE float exp(float x) {
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * r * r + r + 1;
-  // 2^k, from the integer k in the low bits of 1.5·2^23 + k. A cast to an integer would do for
-  // numbers, but of NaN it is undefined; here NaN has some bits, and p is NaN.
+  // 2^k, from the integer k in the low bits of 1.5·2^23 + k. A cast to an integer would be
+  // undefined for NaN; here NaN gives arbitrary bits, but p is NaN.
   const std::uint32_t exponent = std::bit_cast<std::uint32_t>(k + 12582912.0F) + 127;
   return p * std::bit_cast<float>(exponent << 23);
 }
@@ -130,7 +130,7 @@ CURNM_INLINE ReducedAngle reduced(double angle) {
   const double r =
       ((angle - k * 3.1415925025939941) - k * 1.5099578831723193e-07) - k * 1.0780605716316238e-14;
   const double half = k * 0.5;
-  // Beyond that the phase is gradually lost; what comes out must still be a cosine.
+  // Beyond that the phase is gradually lost; the result must still be within [-1, 1].
   constexpr double kHalfPi = 1.5707963267948966;
   return {static_cast<float>(std::min(std::max(r, -kHalfPi), kHalfPi)),
           static_cast<float>(1 - 4 * (half - std::floor(half)))};

@@ -51,8 +51,8 @@ double difficulty_at(Pacing course, double start, double progress) {
   return std::min(start + progress, 1.0);
 }
 
-/// How well an age x in [0, 1] (0: just now) meets the difficulty: early the oldest are wanted,
-/// late the most recent.
+/// How well an age x in [0, 1] (0: just now) matches the difficulty: early epochs prefer the
+/// oldest, late ones the most recent.
 double proximity_weight(double difficulty, double x) {
   return std::clamp(1 - std::abs((1 - difficulty) - x), 0.0, 1.0);
 }
@@ -61,7 +61,7 @@ double proximity_weight(double difficulty, double x) {
 /// chosen by how recent they are; g grows with the epochs.
 ///
 /// Differs from its program in: historical negatives are former partners of the source, aged by
-/// their last event, as the paper motivates (`--ens-pairing batch --ens-time first` do as the
+/// their last event, as the paper motivates (`--ens-pairing batch --ens-time first` do what the
 /// program does: anyone's former pairs, aged by their first event); the history is one immutable
 /// index instead of a table that is rebuilt for every batch.
 class EnsMiner final : public NegativeMiner {
@@ -89,7 +89,7 @@ class EnsMiner final : public NegativeMiner {
           Rng rng = of_event.split(j);
           const std::size_t slot = i * width + j;
           NodeId node = kNoNode;
-          // Each with probability g: how many of a batch is left to chance, and not to its size.
+          // Each independently with probability g, so that a draw does not depend on the batch.
           if (rng.uniform() < difficulty_) {
             node = options_.pairing == Pairing::kSource
                        ? of_source(batch.src[i], batch.time[i], rng, scratch)
@@ -116,7 +116,7 @@ class EnsMiner final : public NegativeMiner {
     std::vector<double> values;
   };
 
-  /// A former partner of u by its age at t, or kNoNode.
+  /// Draws a former partner of u by its age at t; kNoNode if there is none.
   NodeId of_source(NodeId u, Timestamp t, Rng& rng, Scratch& scratch) const {
     const History& partners = *context_.past.partners;
     scratch.nodes.clear();
@@ -143,9 +143,9 @@ class EnsMiner final : public NegativeMiner {
     return scratch.nodes[static_cast<std::size_t>(at)];
   }
 
-  /// The destination of anyone's former pair that does not occur within the batch, by its age at
-  /// the beginning of the batch; kNoNode where there is none. Weights are at most 1, so a uniform
-  /// draw that is accepted with its weight is a weighted draw, without looking at all pairs.
+  /// Draws the destination of anyone's former pair that does not occur within the batch, by its age
+  /// at the beginning of the batch; kNoNode if there is none. Weights are at most 1, so a uniform
+  /// draw that is accepted with its weight is a weighted draw, without a pass over all pairs.
   NodeId of_anyone(const EventBatch& batch, std::size_t i, Rng& rng) const {
     const History& pairs = *context_.past.pairs;
     const Timestamp start = batch.time.front();

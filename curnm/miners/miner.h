@@ -23,21 +23,21 @@ struct Embedded {
   Path path = Path::kFast;
 };
 
-/// What a batch taught.
+/// The result of mining a batch.
 struct Mined {
   Tensor loss;                             // scalar, to be minimised
   std::map<std::string, double> losses;    // its parts, for the record
-  std::map<std::string, double> measures;  // what else the record of an epoch should average
+  std::map<std::string, double> measures;  // further values to average in the record of an epoch
   Tensor positive_logits;                  // [B], without gradient
   Tensor candidate_logits;                 // [B·M], without gradient
-  /// AUC of the positives against random negatives, where a miner follows it.
+  /// AUC of the positives against random negatives, if the miner computes it.
   std::optional<double> training_auc;
 };
 
-/// What miners know of the training. REQUIRES: what it points to outlives the miner.
+/// What miners know about the training. REQUIRES: everything it points to outlives the miner.
 struct MinerContext {
   const EventLog* events = nullptr;  // the training events
-  Past past;                         // of them: pairs decide what is a positive, partners H_{u,t}
+  Past past;                         // `pairs` decides what is a positive, `partners` is H_{u,t}
   std::vector<NodeId> destinations;  // to draw random negatives from
   std::int64_t epochs = 1;           // E_0
   std::int64_t width = 0;            // D of the embeddings
@@ -50,11 +50,11 @@ struct MinerContext {
 /// miner knows a model, no model knows a miner.
 class NegativeMiner : public Module {
  public:
-  /// Epochs count from 0. Also called when a training is resumed within one.
+  /// Epochs count from 0. Also called when a training is resumed within an epoch.
   virtual void begin_epoch(std::int64_t /*epoch*/) {}
 
-  /// Candidates of a batch, before anything is embedded. Never an event of its source at its time,
-  /// unless every destination is one. Draws about event e come from key.split(e), so that they do
+  /// Candidates of a batch, before anything is embedded. None is an event of its source at its
+  /// time, unless every destination is. Draws for event e come from key.split(e), so that they do
   /// not depend on the batch.
   virtual Candidates propose(const EventBatch& batch, const Rng& key) = 0;
 
@@ -68,17 +68,17 @@ class NegativeMiner : public Module {
   /// After the validation of an epoch.
   virtual void end_epoch(double /*validation_metric*/) {}
 
-  /// What the record of an epoch should know, asked before `end_epoch`.
+  /// Values for the record of an epoch; called before `end_epoch`.
   virtual std::map<std::string, double> telemetry() const { return {}; }
-  /// What a person should know about this miner on this network; for `note` of the observer.
+  /// Remarks for the user about this miner on this network; passed to the observer's on_note.
   virtual std::vector<std::string> notes() const { return {}; }
 
-  /// What a checkpoint must carry besides parameters.
+  /// State that a checkpoint must hold besides parameters.
   virtual std::vector<Tensor> state() const { return {}; }
   virtual void set_state(const std::vector<Tensor>&) {}
 };
 
-/// Throws UsageError for unknown names and impossible options, Error where no negative can exist.
+/// Throws UsageError for unknown names and impossible options, Error if no negative can exist.
 std::shared_ptr<NegativeMiner> make_miner(std::string_view name, const Options& options,
                                           const MinerContext& context);
 

@@ -17,7 +17,7 @@ struct RandomOptions {
 };
 
 /// Destinations drawn uniformly from those of the training events to which the source has no event
-/// at that time; of another source, if asked to.
+/// at that time; with --corrupt, also negatives with another source.
 class RandomMiner final : public NegativeMiner {
  public:
   RandomMiner(const RandomOptions& options, const MinerContext& context)

@@ -14,8 +14,8 @@ struct RecentOptions {
   void fields(const FieldVisitor& visit) { visit(kNegativesField, negatives); }
 };
 
-/// The partners that a source met last: the most recent distinct members of H_{u,t}, filled with
-/// random destinations where there are too few.
+/// The latest partners of a source: the most recent distinct members of H_{u,t}, filled up with
+/// random destinations.
 class RecentMiner final : public NegativeMiner {
  public:
   RecentMiner(const RecentOptions& options, const MinerContext& context)
@@ -39,13 +39,13 @@ class RecentMiner final : public NegativeMiner {
   }
 
  private:
-  /// The newest distinct partners of u before t that are none at t, newest first; of equally recent
-  /// ones those of later events.
+  /// The newest distinct partners of u before t that are not partners at t, newest first; ties go
+  /// to the later event.
   std::size_t most_recent(NodeId u, Timestamp t, std::span<NodeId> out) const {
     const TemporalGraph::Range past = graph_->before(u, t);
     const auto partners = graph_->partners();
     std::size_t found = 0;
-    NodeId last = kNoNode;  // sources often meet the same one again and again
+    NodeId last = kNoNode;  // shortcut: sources often repeat their last partner
     for (std::int64_t at = past.end - 1; at >= past.begin && found < out.size(); --at) {
       const NodeId v = partners[static_cast<std::size_t>(at)];
       if (std::exchange(last, v) == v) continue;

@@ -31,8 +31,8 @@ struct TaserOptions {
 /// in. Negatives are random.
 ///
 /// Differs from the paper in: the draw keeps the order of time and memory sees every event, so that
-/// it suits models with memory. An event that was drawn m times counts m times in the loss of its
-/// batch; the first epoch takes each once.
+/// it works with models with memory. An event that was drawn m times counts m times in the loss of
+/// its batch; the first epoch takes each once.
 class TaserMiner final : public NegativeMiner {
  public:
   TaserMiner(const TaserOptions& options, const MinerContext& context)
@@ -57,7 +57,7 @@ class TaserMiner final : public NegativeMiner {
     const std::span<const float> drawn =
         std::span(times_drawn_).subspan(static_cast<std::size_t>(batch.first), batch.src.size());
     const Tensor counts = to_tensor(drawn, device_);
-    // No event of a small batch may have been drawn: then there is nothing to learn from it.
+    // If no event of a small batch was drawn, there is nothing to learn from it.
     const Tensor weights = counts / counts.sum().clamp_min(1);
     Mined mined = learn_from_all(embedded, decoder, weights);
     mined.measures = {

@@ -44,8 +44,8 @@ struct DysatOptions {
 /// snapshots, combined by a recurrence from the oldest to the newest.
 ///
 /// Snapshots have equal length and end at the batch's first event, so that a node's embedding is
-/// shared by all its questions in the batch. Networks without node features get random ones that
-/// depend on the seed alone.
+/// shared by all roots of that node in the batch. Networks without node features get random ones
+/// that depend on the seed alone.
 class Dysat final : public Model {
  public:
   Dysat(const DysatOptions& options, const ModelContext& context)
@@ -94,8 +94,8 @@ class Dysat final : public Model {
   }
 
  private:
-  /// The nodes of one snapshot, those that were asked about first, and the neighbours of each as
-  /// rows among them: in the second layer of the asked ones alone.
+  /// The nodes of one snapshot, the requested ones first, and the neighbours of each as rows among
+  /// them. The second layer uses only the neighbours of the requested nodes.
   struct Snapshot {
     std::vector<std::int64_t> nodes;   // [U]
     std::int64_t num_asked = 0;        // Q
@@ -104,7 +104,7 @@ class Dysat final : public Model {
     Timestamp now = 0;                 // of the batch
   };
   struct Snapshots final : Sample {
-    std::vector<std::int64_t> of_roots;  // [R]: rows among the asked nodes
+    std::vector<std::int64_t> of_roots;  // [R]: rows among the requested nodes
     std::vector<Snapshot> parts;         // oldest first
   };
 
@@ -113,8 +113,8 @@ class Dysat final : public Model {
     DistinctRows nodes = asked;
     Snapshot snapshot{.num_asked = asked.size(), .now = now};
     const auto add_neighbors = [&](std::int64_t first) {
-      // One key for both layers: the neighbours of a node do not depend on whether it was asked
-      // about.
+      // One key for both layers: the neighbours of a node do not depend on whether it was
+      // requested.
       const Neighbors found = neighbors_of(nodes.keys().subspan(index(first)), now, window, key);
       for (NodeId node : found.nodes) {
         snapshot.rows.push_back(node == kNoNode ? 0 : nodes.row(node));
@@ -122,8 +122,9 @@ class Dysat final : public Model {
       snapshot.counts.insert(snapshot.counts.end(), found.counts.begin(), found.counts.end());
     };
     add_neighbors(0);
-    add_neighbors(asked.size());  // of the nodes that are new among them
-    // Neighbours of neighbours have states, but none of the first layer: nobody attends to that.
+    add_neighbors(asked.size());  // neighbours of the nodes just added
+    // Neighbours of neighbours have input states but no first-layer output, which nothing attends
+    // to.
     snapshot.nodes.assign(nodes.keys().begin(), nodes.keys().end());
     return snapshot;
   }
@@ -152,8 +153,8 @@ class Dysat final : public Model {
     return hood;
   }
 
-  /// Embeddings of the asked nodes in one snapshot: first-layer states of them and their
-  /// neighbours, each once, then a second layer on top for the asked ones.
+  /// Embeddings of the requested nodes in one snapshot: the first layer for them and their
+  /// neighbours, each once, then the second layer for the requested ones.
   Tensor embed_snapshot(const Snapshot& snapshot, const Rng& key) const {
     const Tensor states =
         linear(features_.index_select(0, to_tensor(snapshot.nodes, context_.device)), *input_,

@@ -23,7 +23,7 @@ struct JodieOptions {
 };
 
 /// JODIE (Kumar et al. 2019, arXiv 1908.01207v1): a recurrent memory per node, projected to the
-/// time of the question: z = LayerNorm(s')·(1 + W dt).
+/// time of the query: z = LayerNorm(s')·(1 + W dt).
 ///
 /// Differs from the paper in: one updater for both kinds of nodes, as in TGL; dt enters as
 /// log(1 + dt) / log(1 + training span), because raw seconds would swamp the 1.
@@ -65,7 +65,7 @@ class Jodie final : public MemoryModel {
   }
 
  private:
-  /// Of each state: another one whenever the node has learned something.
+  /// A dropout key per state, which changes whenever the state does.
   std::vector<std::uint64_t> dropout_keys(const StateRows& rows) const {
     std::vector<std::uint64_t> keys;
     for (std::int64_t row = 0; row < rows.size(); ++row) {

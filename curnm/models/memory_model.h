@@ -12,8 +12,8 @@
 
 namespace curnm {
 
-/// What models with a node memory share. The state of a node is its memory, with pending mail where
-/// that is visible, plus a linear map of its features where it has any.
+/// What models with a node memory share. The state of a node is its memory, with pending mail
+/// applied if visible, plus a linear map of its features if there are any.
 class MemoryModel : public Model {
  public:
   std::int64_t width() const override { return width_; }

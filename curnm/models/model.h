@@ -14,7 +14,7 @@
 
 namespace curnm {
 
-/// What a model knows of the network besides its events.
+/// What a model knows about the network besides its events.
 struct ModelContext {
   NodeId num_nodes = 0;
   Tensor edge_features;      // [E,F]; undefined where there are none
@@ -26,38 +26,38 @@ struct ModelContext {
   Path path = Path::kFast;
 };
 
-/// What a model looked up for some roots before it embeds them. Only the model itself knows what is
-/// in it.
+/// What a model looked up for some roots before embedding them. Its contents are private to the
+/// model.
 struct Sample {
   virtual ~Sample() = default;
 };
 
-/// A temporal graph network: gives nodes embeddings as of a time.
+/// A temporal graph network: computes embeddings of nodes at a time.
 ///
 /// An embedding at time t depends on events strictly before t (neighbours), and on the events that
 /// `observe` has been given (memory). One file per model, one line in registry.cpp.
 ///
-/// Questions may be asked from several threads at once while nothing is observed or set.
+/// Const methods may be called from several threads at once while nothing is observed or set.
 class Model : public Module {
  public:
   /// D of the embeddings.
   virtual std::int64_t width() const = 0;
 
-  /// Where the past of nodes is found from now on.
+  /// Sets where the past of nodes is looked up.
   void use(const Past& past) { past_ = past; }
 
-  /// The neighbours that embeddings of the roots are made of; those of the key where there is a
-  /// choice. `now` is the time of the batch's first event: what a batch may share looks no further.
-  /// Does not depend on what has been observed. Null for models without neighbours.
+  /// The neighbours that embeddings of the roots are computed from; the key decides random choices.
+  /// `now` is the time of the batch's first event: anything shared within a batch uses only earlier
+  /// events. Does not depend on what has been observed. Null for models without neighbours.
   virtual std::unique_ptr<Sample> sample(const Roots&, Timestamp /*now*/, const Rng&) const {
     return nullptr;
   }
   /// Embeddings of the roots, [R,D], from their sample. The key decides dropout.
   virtual Tensor embed(const Roots& roots, const Sample* sample, const Rng& key) const = 0;
 
-  /// The positives of a batch, after they have been scored and learned from.
+  /// Shows the model the positives of a batch, after they have been scored and learned from.
   virtual void observe(const EventBatch&) {}
-  /// No event has been observed.
+  /// Resets the model to the state before any event.
   virtual void forget() {}
   /// What `observe` changes; empty for models without memory.
   virtual std::vector<Tensor> state() const { return {}; }

@@ -7,7 +7,7 @@
 namespace curnm {
 
 double suitable_snapshot_length(const RunFacts& facts, std::int64_t snapshots) {
-  if (facts.median_step == 0) return 1;  // all is at once: any length will do
+  if (facts.median_step == 0) return 1;  // all events at one time: any length will do
   return std::max(facts.median_step, facts.time_per_node / static_cast<double>(snapshots));
 }
 

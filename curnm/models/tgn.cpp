@@ -26,7 +26,7 @@ struct TgnOptions {
 };
 
 /// TGN (Rossi et al. 2020, arXiv 2006.10637v3): node memory with the last mail of each node, and
-/// one layer of attention over the K most recent events strictly before the question.
+/// one layer of attention over the K most recent events strictly before the query time.
 class Tgn final : public MemoryModel {
  public:
   Tgn(const TgnOptions& options, const ModelContext& context)
@@ -69,7 +69,7 @@ class Tgn final : public MemoryModel {
     Neighbors neighbors;
   };
 
-  /// The events of `recent` as attention takes them; the states they need are collected in `rows`,
+  /// The events of `recent` as input of attention; the states they need are collected in `rows`,
   /// those of the roots first.
   Neighborhood neighborhood(const Roots& roots, const Neighbors& recent, StateRows& rows) const {
     const auto row_of = [&](NodeId node, Timestamp t) {

@@ -19,7 +19,8 @@ struct AdamOptions {
 };
 
 /// Adam (Kingma, Ba 2015, arXiv 1412.6980v9), as torch::optim::Adam computes it, but with one count
-/// of steps for all parameters: one that gets its first gradient late is not taken for new.
+/// of steps for all parameters: a parameter that gets its first gradient late does not start from
+/// step 0.
 class Adam final : public Optimizer {
  public:
   Adam(std::vector<Tensor> parameters, const AdamOptions& options);

@@ -32,7 +32,7 @@ Tensor sum_of(std::initializer_list<Tensor> tensors) {
   return at::full({1}, sum, at::kFloat);
 }
 
-/// f of every value, in parts that LibTorch leaves to one thread.
+/// f of every value, in parts small enough for LibTorch to use one thread.
 template <class F>
 Tensor by_parts(const Tensor& x, const F& f) {
   constexpr std::int64_t kPart = 32768;
@@ -416,7 +416,7 @@ PartLogits split_logits(const Tensor& sources, const Tensor& source_of, const Te
 Tensor standardise(const Tensor& x) {
   const Tensor flat = x.contiguous();
   const kernels::Moments of = kernels::moments(float_data(flat), flat.numel());
-  // Differences that are mere rounding must not be blown up, nor their gradients.
+  // Differences that are only rounding errors must not be amplified, nor their gradients.
   if (!(of.std > 1e-6F * std::abs(of.mean)) && !std::isnan(of.std)) return at::ones_like(x);
   return apply_contiguous<Standardise>(flat, of.mean, of.std);
 }

@@ -6,8 +6,8 @@
 #include "curnm/nn/tensor.h"
 
 // Operations of the fast path: autograd functions around the kernels. CPU, float32; inputs that are
-// not contiguous are copied. Each equals a handful of tensor operations, which the plain path
-// spells out and tests compare with.
+// not contiguous are copied. Each equals a few tensor operations, which the plain path uses and
+// tests compare with.
 
 namespace curnm {
 
@@ -38,7 +38,7 @@ PartLogits split_logits(const Tensor& sources, const Tensor& source_of, const Te
 /// (x - mean) / std + 1 over the whole tensor; ones where all of x is the same.
 Tensor standardise(const Tensor& x);
 
-/// Angles t·frequency + phase: the first column as it is, of the others the sine. Doubles [n], [w],
+/// Angles t·frequency + phase: the first column unchanged, the others as sines. Doubles [n], [w],
 /// [w] -> floats [n,w]. t has no gradient.
 Tensor sines(const Tensor& t, const Tensor& frequency, const Tensor& phase);
 

@@ -52,7 +52,7 @@ std::vector<std::int64_t> elements_at(const std::vector<std::int64_t>& list,
   return elements;
 }
 
-/// All roots, those with neighbours first. Only they attend; the others are mapped by W_o alone.
+/// All roots, those with neighbours first. Only these attend; the others only pass through W_o.
 struct RootOrder {
   explicit RootOrder(std::span<const std::int32_t> counts)
       : roots(counts.size()),
@@ -72,7 +72,7 @@ struct RootOrder {
 
   std::vector<std::int64_t> roots;     // [R]
   std::int64_t num_attending;          // B: roots with neighbours
-  std::vector<std::int64_t> position;  // [R]: where in `roots`
+  std::vector<std::int64_t> position;  // [R]: index in `roots`
 };
 
 /// Which rows of the tables of queries and of keys and values each root uses.
@@ -81,8 +81,8 @@ struct TableRows {
   std::vector<std::int64_t> of_slots;  // [R,K]: rows of keys and values
 };
 
-/// The rows of larger tables that some roots use, as tables of their own. So only states that those
-/// roots ask with get a query, and only states that they attend to get a key and a value.
+/// The rows of larger tables that some roots use, as smaller tables, so that queries are computed
+/// only for the states of those roots, and keys and values only for states that they attend to.
 struct TableSubset {
   TableSubset(const AttentionPlan& plan, std::span<const std::int64_t> roots,
               const std::vector<std::int64_t>& of_roots, std::int64_t num_queries,
@@ -106,10 +106,10 @@ struct TableSubset {
 
   std::vector<std::int64_t> queries;  // row i of the new queries is row queries[i] of the old
   std::vector<std::int64_t> keys;     // the same for keys and values
-  TableRows rows;                     // in the new tables; 0 for roots and slots that are not used
+  TableRows rows;                     // in the new tables; 0 for unused roots and slots
 };
 
-/// States mapped to what attention compares and adds up.
+/// States mapped to queries, keys and values.
 struct Projections {
   Tensor q;   // [queries,D]
   Tensor qt;  // [queries,H·T]: W_t^T q, head by head
@@ -168,7 +168,7 @@ kernels::NormInput norm_input(const AttentionPlan& plan, const RootOrder& order,
           .beta = float_data(w.beta)};
 }
 
-/// One call of the layer: what it was given, how its work is laid out and what it computed. Lives
+/// One call of the layer: its input, the layout of its work and its intermediate results. Kept
 /// until the backward pass.
 struct LayerCall : torch::CustomClassHolder {
   LayerCall(SharedPlan given, std::int64_t num_states)
@@ -284,7 +284,7 @@ struct Gradients {
   AttentionWeights weights;
 };
 
-/// From the gradient of the result to those of states and weights. Rows without a gradient cost
+/// Computes gradients of states and weights from that of the result. Rows without a gradient cost
 /// nothing. Names that begin with d are gradients.
 class Backward {
  public:
@@ -306,7 +306,7 @@ class Backward {
   }
 
  private:
-  /// Norm, ReLU and dropout, then the two halves of the output map.
+  /// Backward through norm, ReLU and dropout, then the two halves of the output map.
   void through_output(const Tensor& dz) {
     // Roots that have a gradient, as positions in the order, where those with neighbours come
     // first.
@@ -341,7 +341,8 @@ class Backward {
     dvalues_ = matrix_product(dattending, neighbor_half(w_.out));
   }
 
-  /// The maps behind the sum over neighbours, the attention, and the maps of its queries.
+  /// Backward through the maps after the sum over neighbours, the attention, and the maps of its
+  /// queries.
   void through_attention() {
     const Tensor dtimes = through_sums(kept_.times, w_.value_time, d_.weights.value_time);
     const Tensor dedges = through_sums(kept_.edges, w_.value_edge, d_.weights.value_edge);
@@ -387,7 +388,8 @@ class Backward {
     return dsums;
   }
 
-  /// Adds the part of the queries' gradient that comes through `map`; the gradient of the map.
+  /// Adds the part of the queries' gradient that comes through `map`; returns the gradient of the
+  /// map.
   void through_mapped_queries(const Tensor& q, const Tensor& dmapped, const Tensor& map,
                               Tensor& dmap) {
     if (!is_present(map)) return;
@@ -480,7 +482,7 @@ struct Attention : Function<Attention> {
   }
 };
 
-/// The plan itself where the kernels can read its tensors, otherwise a copy with such tensors.
+/// The plan itself if its tensors are contiguous, otherwise a copy with contiguous tensors.
 SharedPlan with_contiguous_tensors(SharedPlan plan) {
   constexpr std::array kTensors = {&AttentionPlan::phi, &AttentionPlan::now, &AttentionPlan::edges,
                                    &AttentionPlan::weight_mask, &AttentionPlan::output_mask};

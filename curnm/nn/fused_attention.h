@@ -55,8 +55,8 @@ static_assert(kAttentionWeights.size() * sizeof(Tensor) == sizeof(AttentionWeigh
 
 /// LayerNorm(ReLU(dropout(W_o [sum_j a_j v_j ‖ h_u]))), states [U,D] -> [R,D], as one autograd
 /// function. Queries, keys and values are computed once per state; the maps of times and features
-/// are applied after the sum over neighbours. On the way back only roots that have a gradient cost
-/// anything. CPU, float32; what is not contiguous is copied.
+/// are applied after the sum over neighbours. In the backward pass only roots with a gradient cost
+/// anything. CPU, float32; inputs that are not contiguous are copied.
 Tensor attention(const Tensor& states, const AttentionWeights& weights,
                  std::shared_ptr<const AttentionPlan> plan);
 

@@ -5,18 +5,17 @@
 #include "curnm/base/error.h"
 #include "curnm/nn/tensor.h"
 
-// Tensors as kernels see them, which know pointers and lengths but no strides. What autograd
-// functions around kernels are given goes through `apply_contiguous` or one of the functions that
-// it is made of; pointers come from `float_data` and `row_data`, which refuse what a kernel would
-// read wrongly.
+// Tensors for kernels, which take pointers and lengths but no strides. Arguments of autograd
+// functions around kernels go through `apply_contiguous` or its helper functions; pointers come
+// from `float_data` and `row_data`, which refuse a layout that a kernel would misread.
 
 namespace curnm {
 
 inline bool is_present(const Tensor& tensor) { return tensor.defined() && tensor.numel() > 0; }
 
-/// The tensor itself where its values lie one after the other in memory, a copy of it where they do
-/// not, and an empty tensor for an undefined one, which LibTorch does not pass to autograd
-/// functions. Gradients flow through the copy.
+/// The tensor itself if it is contiguous, a contiguous copy if not, and an empty tensor for an
+/// undefined one, which LibTorch does not pass to autograd functions. Gradients flow through the
+/// copy.
 inline Tensor contiguous_or_empty(const Tensor& tensor) {
   return tensor.defined() ? tensor.contiguous() : at::empty({0}, at::kFloat);
 }
@@ -42,14 +41,14 @@ inline float* float_data(const Tensor& tensor) {
   return tensor.data_ptr<float>();
 }
 
-/// Whether the lines of a matrix along one dimension are contiguous each and do not overlap. They
-/// may be apart, as the rows of a part of a matrix are.
+/// Whether the lines of a matrix along one dimension are each contiguous and do not overlap. There
+/// may be gaps between them, as in a submatrix.
 inline bool has_contiguous_lines(const Tensor& matrix, std::int64_t along) {
   const std::int64_t across = 1 - along;
   return (matrix.stride(along) == 1 || matrix.size(along) <= 1) &&
          (matrix.stride(across) >= matrix.size(along) || matrix.size(across) <= 1);
 }
-/// How far such lines are apart.
+/// The distance between such lines.
 inline std::int64_t line_stride(const Tensor& matrix, std::int64_t along) {
   // A single line may have any stride; libraries refuse one that is too short.
   return std::max(matrix.stride(1 - along), matrix.size(along));
@@ -58,12 +57,11 @@ inline bool has_contiguous_rows(const Tensor& matrix) {
   CURNM_ASSERT(matrix.dim() == 2);
   return has_contiguous_lines(matrix, /*along=*/1);
 }
-/// `contiguous_or_empty` for kernels that are told how far rows are apart: parts of a matrix are
-/// read where they are.
+/// `contiguous_or_empty` for kernels that take a row stride: submatrices are read in place.
 inline Tensor with_contiguous_rows(const Tensor& matrix) {
   return has_contiguous_rows(matrix) ? matrix : matrix.contiguous();
 }
-/// The values of a matrix on the CPU whose rows are contiguous, and how far rows are apart.
+/// The values of a matrix on the CPU whose rows are contiguous, and their row stride.
 inline float* row_data(const Tensor& matrix) {
   CURNM_ASSERT(matrix.is_cpu() && has_contiguous_rows(matrix));
   return matrix.data_ptr<float>();

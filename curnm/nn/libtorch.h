@@ -2,7 +2,7 @@
 
 #include <string>
 
-// The LibTorch that this program runs with, for those who need nothing else of it.
+// The LibTorch that this program runs with, for code that needs nothing else from it.
 
 namespace curnm {
 

@@ -16,8 +16,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-/// A matrix as a factor of a product: where it is if its rows or its columns are contiguous, as a
-/// copy otherwise.
+/// A factor of a product: the matrix in place if its rows or columns are contiguous, otherwise a
+/// copy.
 class Factor {
  public:
   explicit Factor(const Tensor& matrix)
@@ -66,7 +66,7 @@ struct LinearFunction : Function<LinearFunction> {
     const variable_list saved = context->get_saved_variables();
     const Tensor all_gradients = incoming[0].contiguous();
     const std::int64_t num_rows = all_gradients.size(0);
-    // Candidates that were not selected have no gradient, nor do states that only those refer to.
+    // Unselected candidates have no gradient, nor do states that only they refer to.
     const std::vector<std::int64_t> rows =
         kernels::rows_with_values(float_data(all_gradients), num_rows, all_gradients.size(1));
     const Tensor gradient = subset_of_rows(all_gradients, rows);

@@ -5,8 +5,8 @@
 #include "curnm/nn/module.h"
 #include "curnm/nn/path.h"
 
-// Matrix products of the fast path: CPU, float32. Rows and columns of a matrix may be apart (parts
-// and transposes are multiplied where they are); any other layout is copied first.
+// Matrix products of the fast path: CPU, float32. Submatrices and transposes are multiplied in
+// place; any other layout is copied first.
 
 namespace curnm {
 

@@ -9,7 +9,7 @@
 namespace curnm {
 namespace {
 
-/// Values to begin with, which depend on the shape alone; `initialise` gives a model its own.
+/// Initial values that depend on the shape alone; `initialise` replaces them.
 Tensor uniform_matrix(std::int64_t rows, std::int64_t columns) {
   Tensor matrix = at::empty({rows, columns});
   keyed_uniform_(matrix, 1 / std::sqrt(static_cast<double>(columns)),

@@ -22,7 +22,7 @@ class NamedTensors {
   void add(std::string name, Tensor tensor) {
     items_.push_back({std::move(name), std::move(tensor)});
   }
-  /// REQUIRES: it is there.
+  /// REQUIRES: the name exists.
   const Tensor& operator[](std::string_view name) const;
   bool contains(std::string_view name) const;
   std::size_t size() const { return items_.size(); }
@@ -33,8 +33,8 @@ class NamedTensors {
   std::vector<Item> items_;
 };
 
-/// Parameters under names, in a tree: what torch::nn::Module is used for elsewhere, without the 10
-/// s that its header takes in every file. Models made of torch's own modules `adopt` them.
+/// A tree of named parameters: replaces torch::nn::Module, whose header adds 10 s of compile time
+/// to every file. Models made of torch's own modules `adopt` them.
 class Module {
  public:
   Module() = default;
@@ -122,7 +122,7 @@ class LayerNorm final : public Module {
   }
 };
 
-/// What is computed while this lives gives the parameters of the module no gradient.
+/// During its lifetime, computations give the parameters of the module no gradient.
 class FrozenScope {
  public:
   explicit FrozenScope(const Module& module);
@@ -134,7 +134,7 @@ class FrozenScope {
   std::vector<Tensor> frozen_;
 };
 
-/// Evaluation mode without gradients, for a while.
+/// Evaluation mode without gradients during its lifetime.
 class EvalScope {
  public:
   explicit EvalScope(Module& module) : module_(module), was_training_(module.is_training()) {

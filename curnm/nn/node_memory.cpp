@@ -133,8 +133,8 @@ Tensor NodeMemory::update(const Tensor& mail) const {
   if (!has_kernels(options_.path, own)) {
     return (*cell_)(mail, own);
   }
-  // The mail begins with the memory. So where a map of the mail and a map of the memory are added
-  // up, one product with the sum of the two maps is enough.
+  // The mail begins with the memory, so where a map of the mail and a map of the memory are added,
+  // one product with the summed maps is enough.
   const auto both = [&](std::int64_t rows) {
     const Tensor bias =
         add_corner(cell_->bias_ih.unsqueeze(1), cell_->bias_hh.unsqueeze(1), rows).squeeze(1);
@@ -151,8 +151,8 @@ Tensor NodeMemory::update(const Tensor& mail) const {
 void NodeMemory::observe(const EventBatch& batch) {
   const NoGradGuard no_grad;
   if (options_.ties == Ties::kStream) return deliver(batch);
-  // What comes next may ask at the last time of this batch: events before it must not be replaced
-  // by events at it, which are invisible then.
+  // The next batch may query at the last time of this one. Mail from before that time must not be
+  // replaced by mail at that time, which is invisible then.
   const auto last = std::lower_bound(batch.time.begin(), batch.time.end(), batch.time.back());
   const auto earlier = static_cast<std::size_t>(last - batch.time.begin());
   if (earlier > 0) deliver(batch.part(0, earlier));

@@ -12,10 +12,10 @@
 
 namespace curnm {
 
-/// When a mail becomes part of what a node knows.
+/// When mail becomes visible in the state of a node.
 enum class Ties {
-  kStream,  // as soon as its batch is over, also for questions at the mail's own time
-  kStrict,  // for questions strictly after the mail's time: no leak inside a snapshot
+  kStream,  // as soon as its batch is over, even for queries at the mail's own time
+  kStrict,  // only for queries strictly after the mail's time: no leak inside a snapshot
 };
 
 enum class MemoryUpdater { kGru, kRnn };
@@ -40,7 +40,7 @@ class StateRows {
  public:
   explicit StateRows(NodeId num_nodes) : rows_(2 * std::int64_t{num_nodes}) {}
 
-  /// The row of that state, a new one at the first call.
+  /// The row of that state; the first call makes a new row.
   std::int64_t row(NodeId node, bool with_mail) {
     return rows_.row(2 * std::int64_t{node} + (with_mail ? 1 : 0));
   }
@@ -59,8 +59,8 @@ class StateRows {
 /// A node x has a memory s_x, the time of its last update, and at most one pending mail: that of
 /// its chronologically last event (x, o, t) with features e,
 ///   m_x = [s_x ‖ s_o ‖ e ‖ phi(t - last update)].
-/// Its state is s'_x = GRU(m_x, s_x) while the mail is pending, and s_x without one. Nothing of
-/// this depends on the question, so it is computed once per distinct node.
+/// Its state is s'_x = GRU(m_x, s_x) while the mail is pending, and s_x without one. None of this
+/// depends on the query, so it is computed once per distinct node.
 ///
 /// `observe` is called after the loss step with the positives alone: their endpoints keep their
 /// state, and get new mail. So predictions of a batch see the mail of earlier batches, and
@@ -71,7 +71,7 @@ class NodeMemory : public Module {
 
   /// Is the node's pending mail visible at time t? False without one.
   bool mail_visible(NodeId node, Timestamp t) const;
-  /// The time up to which the state of a node knows its own events.
+  /// The time of the latest own event that the state of a node includes.
   Timestamp state_time(NodeId node, bool with_mail) const;
 
   /// The states of the rows. [U,D]
@@ -79,7 +79,7 @@ class NodeMemory : public Module {
 
   void observe(const EventBatch& batch);
 
-  /// No events have been seen.
+  /// Resets to the state before any event.
   void forget();
   /// Copies of everything that changes, for snapshots and checkpoints.
   std::vector<Tensor> state() const;
@@ -91,7 +91,8 @@ class NodeMemory : public Module {
               std::span<const double> waits) const;
   /// The updater applied to mails, which begin with the memory that they are for. [n,D]
   Tensor update(const Tensor& mail) const;
-  /// New mail for the endpoints of a batch; what they had, where it was visible, becomes memory.
+  /// Delivers new mail to the endpoints of a batch; their previous mail, if visible, becomes
+  /// memory.
   void deliver(const EventBatch& batch);
 
   MemoryOptions options_;

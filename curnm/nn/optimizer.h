@@ -6,8 +6,8 @@
 
 namespace curnm {
 
-/// Changes parameters along their gradients. Its state is a list of tensors, which a checkpoint can
-/// carry between versions of LibTorch.
+/// Updates parameters from their gradients. Its state is a list of tensors, so that checkpoints do
+/// not depend on the version of LibTorch.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;

@@ -5,7 +5,7 @@
 
 namespace curnm {
 
-/// Whether the kernels can take this.
+/// Whether the kernels support this tensor.
 inline bool has_kernels(Path path, const Tensor& tensor) {
   return path == Path::kFast && tensor.device().is_cpu() && tensor.scalar_type() == at::kFloat;
 }

@@ -9,9 +9,9 @@
 
 namespace curnm {
 
-/// Whom each of R roots attends to. States are given once per distinct node; roots and neighbours
-/// are rows of that table. A root has neighbours in the first `counts[r]` of its K slots; the
-/// others hold any valid row.
+/// The neighbours that each of R roots attends to. States are stored once per distinct node; roots
+/// and neighbours are rows of that table. A root has neighbours in the first `counts[r]` of its K
+/// slots; the others hold any valid row.
 struct Neighborhood {
   std::int64_t neighbors = 1;        // K
   std::int64_t num_roots = 0;        // distinct ones: the first rows of the states
@@ -20,9 +20,8 @@ struct Neighborhood {
   std::vector<std::int64_t> rows;    // [R,K]
   std::vector<double> dt;            // [R,K]: time since the event; empty without time encoding
   std::vector<std::int64_t> events;  // [R,K]: rows of `edges`; empty where there are none
-  std::vector<std::uint64_t>
-      keys;      // [R]: what tells the roots apart whatever their order, for dropout
-  Tensor edges;  // [.,F]: features of events; undefined where there are none
+  std::vector<std::uint64_t> keys;   // [R]: identify the roots independent of order, for dropout
+  Tensor edges;                      // [.,F]: features of events; undefined where there are none
 };
 
 struct AttentionOptions {

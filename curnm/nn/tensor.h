@@ -1,11 +1,11 @@
 #pragma once
 
-// LibTorch, as far as the library needs it: tensors and the operations named here. All of
-// <torch/torch.h> takes 30 s to compile, this header 5. Gradients need nothing further: they are
-// recorded where operations are dispatched.
+// The part of LibTorch that the library needs: tensors and the operations named here. All of
+// <torch/torch.h> takes 30 s to compile, this header 5. Gradients need no further headers: they are
+// recorded when operations are dispatched.
 
 #ifndef AT_PER_OPERATOR_HEADERS
-#define AT_PER_OPERATOR_HEADERS  // or the operators below bring all others with them
+#define AT_PER_OPERATOR_HEADERS  // otherwise the operators below include all others
 #endif
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>

@@ -11,7 +11,7 @@
 
 namespace curnm {
 
-/// What a file of tensors is for, and the version of what it holds.
+/// The kind of a tensor file, and its format version.
 struct TensorFileKind {
   std::string_view name;  // "checkpoint"
   int version = 1;
@@ -43,7 +43,7 @@ void save_tensors(const TensorFile& contents, const TensorFileKind& kind,
 /// of a newer version.
 TensorFile load_tensors(const TensorFileKind& kind, const std::filesystem::path& file);
 
-/// Does the file begin as one of that kind, of whatever version?
+/// Does the file begin like one of that kind, in any version?
 bool is_tensor_file(const TensorFileKind& kind, const std::filesystem::path& file);
 
 }  // namespace curnm

@@ -17,10 +17,11 @@ Tensor copy(std::span<const T> values, at::ScalarType type, Device device) {
       .to(device, type, /*non_blocking=*/false, /*copy=*/true);
 }
 
-// Elements per generator: long enough to hide the cost of its key, short enough to share the work.
+// Elements per generator: enough to hide the cost of its key, few enough to share the work.
 constexpr std::int64_t kBlock = 4096;
 
-/// Lets `draw` fill a block of values at a time, in parallel, the same for any thread count.
+/// Calls `draw` for one block of values at a time, in parallel; the result is the same for any
+/// thread count.
 template <class Draw>
 void fill(float* values, std::int64_t count, const Rng& key, const Draw& draw) {
   const std::int64_t blocks = (count + kBlock - 1) / kBlock;

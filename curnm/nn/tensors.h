@@ -9,7 +9,7 @@
 #include "curnm/base/types.h"
 #include "curnm/nn/module.h"
 
-// The border between spans of the torch-free core and tensors.
+// Conversions between spans of the torch-free core and tensors.
 
 namespace curnm {
 
@@ -26,13 +26,13 @@ void copy_to(const Tensor& from, std::span<T> to) {
   std::copy_n(from.contiguous().data_ptr<T>(), to.size(), to.begin());
 }
 
-/// Features as a tensor [rows, width]; an undefined tensor where there are none. The memory is the
-/// matrix's own on the CPU. REQUIRES: the matrix outlives the tensor there.
+/// Features as a tensor [rows, width]; an undefined tensor where there are none. On the CPU it
+/// shares the matrix's memory. REQUIRES: the matrix outlives the tensor.
 Tensor to_tensor(const FeatureMatrix& matrix, Device device);
 
 /// The mask of inverted dropout, 0 or 1/(1 - rate). Row r is a function of the key and `rows[r]`
-/// alone: the same in whatever company, so that neither the batch nor its order matters, and a
-/// resumed run repeats it. Undefined where `rate` is 0. REQUIRES: sizes[0] rows.
+/// alone, so that neither the batch nor its order matters, and a resumed run repeats it. Undefined
+/// where `rate` is 0. REQUIRES: sizes[0] rows.
 Tensor dropout_mask(at::IntArrayRef sizes, double rate, std::span<const std::uint64_t> rows,
                     const Rng& key);
 

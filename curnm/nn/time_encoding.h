@@ -12,7 +12,7 @@ namespace curnm {
 /// Fixed (default): w log-spaced from kHighestTimeFrequency to kLowestTimeFrequency and b = 0,
 /// never trained. On raw seconds, one Adam step of 1e-4 would turn the phase of a gap of a million
 /// seconds by 100 radians. Learned: w and b are parameters and dt is divided by `scale` first, so
-/// that a step stays a step.
+/// that a step stays small.
 ///
 /// Phases are computed and reduced in double: float would lose the phase of long gaps.
 class CosineTimeEncoding : public Module {

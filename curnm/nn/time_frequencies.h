@@ -2,8 +2,8 @@
 
 namespace curnm {
 
-/// The fixed time encoding turns at frequencies between these, in radians per unit of time: it
-/// tells gaps apart from about 6 to 6e9 units.
+/// The range of frequencies of the fixed time encoding, in radians per unit of time: it
+/// distinguishes gaps from about 6 to 6e9 units.
 inline constexpr double kHighestTimeFrequency = 1;
 inline constexpr double kLowestTimeFrequency = 1e-9;
 

@@ -6,10 +6,10 @@
 
 namespace curnm {
 
-/// The logits of pairs from a model and its decoder. Neighbours that are drawn at random depend on
-/// the seed and the question, so that it can be repeated, and not on what else is asked. `now`: as
-/// in Model::sample. Throws Error where a score is not a finite number.
-/// REQUIRES: evaluation mode.
+/// The logits of pairs from a model and its decoder. Randomly drawn neighbours depend on the seed
+/// and the query only, so that a score can be repeated and does not depend on other queries. `now`:
+/// as in Model::sample. Throws Error where a score is not a finite number. REQUIRES: evaluation
+/// mode.
 std::vector<float> score_links(const Model& model, const Decoder& decoder, const Pairs& pairs,
                                Timestamp now, std::uint64_t seed);
 

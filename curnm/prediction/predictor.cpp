@@ -16,9 +16,9 @@
 #include "curnm/prediction/replay.h"
 
 namespace curnm {
-namespace following {  // named, because Predictor::Parts is made of it
+namespace following {  // named, because Predictor::Parts uses it
 
-/// A model that follows the log, and what it knows of it by now.
+/// A model that follows the log, with its current position.
 struct Follower {
   std::shared_ptr<Model> model;
   std::shared_ptr<Decoder> decoder;
@@ -36,7 +36,7 @@ struct Indices {
   History partners;
 };
 
-/// One that knows nothing yet.
+/// A follower that has seen no events yet.
 Follower make_follower(const TrainedModel& trained, const Dataset& events, const Past& past) {
   const Device device(trained.device);
   const std::shared_ptr<Model> model =
@@ -61,7 +61,8 @@ Follower make_follower(const TrainedModel& trained, const Dataset& events, const
   return {model, decoder, Replay(*model, events.events, trained.batch)};
 }
 
-/// The saved state, for a network that may have got more nodes since: they know nothing yet.
+/// Restores the saved state for a network that may have more nodes by now; the new ones start
+/// empty.
 void begin_at_saved_state(const TrainedModel& trained, Follower& follower) {
   const NoGradGuard no_grad;
   std::vector<Tensor> state = follower.model->state();
@@ -88,7 +89,8 @@ struct Predictor::Parts {
     return std::lower_bound(times.begin(), times.end(), t) - times.begin();
   }
 
-  /// Whoever knows all events, for questions after the last one. Shared: nothing changes it.
+  /// The follower that has seen all events, for queries after the last one. Shared, since it never
+  /// changes.
   const Follower& present() {
     std::call_once(present_made, [&] {
       present_follower =
@@ -99,7 +101,7 @@ struct Predictor::Parts {
     return *present_follower;
   }
 
-  /// One that has not come further than `end`, for a while; others wait for `give_back`.
+  /// A follower at or before `end`, for exclusive use until `give_back`; makes one if none is idle.
   std::unique_ptr<Follower> borrow(EventId end) {
     {
       const std::lock_guard lock(mutex);
@@ -130,7 +132,7 @@ struct Predictor::Parts {
   Indices indices;
   std::once_flag present_made;
   std::unique_ptr<Follower> present_follower;
-  std::mutex mutex;  // of the following
+  std::mutex mutex;  // protects `idle`
   std::vector<std::unique_ptr<Follower>> idle;
   std::once_flag names_made;
   std::unordered_map<std::string, NodeId> names;
@@ -176,7 +178,7 @@ std::vector<float> Predictor::score(const Pairs& pairs) const {
   std::unique_ptr<Follower> borrowed;
   for (std::size_t begin = 0; begin < order.size();) {
     const Timestamp t = pairs.time[order[begin]];
-    constexpr std::size_t kBlock = 4096;  // fits in memory however many are asked for
+    constexpr std::size_t kBlock = 4096;  // queries per block, to bound memory
     std::vector<NodeId> src;
     std::vector<NodeId> dst;
     std::size_t end = begin;
@@ -206,7 +208,7 @@ std::vector<float> Predictor::score(const Pairs& pairs) const {
 std::vector<NodeId> Predictor::choices(NodeId src, Timestamp t) const {
   const EventLog& log = parts_->events.events;
   const EventId before = parts_->events_before(t);
-  // What kind of network it is was known when it was trained on, and may have changed until t.
+  // Bipartite or with self-loops: as known from training, and from the events before t.
   const EventLog known = head(log, std::max(before, parts_->trained.extent.events));
   std::vector<NodeId> nodes = destinations_of(head(log, before), is_bipartite(known));
   if (!has_loops(known)) std::erase(nodes, src);

@@ -16,19 +16,19 @@ struct Prediction {
   float logit = 0;
 };
 
-/// Answers questions about links from a trained model and the events that have happened: no
-/// training, no evaluation, nothing that is drawn for either.
+/// Answers queries about links from a trained model and the events so far, without training or
+/// evaluation code.
 ///
-/// A question is answered from everything that happened strictly before its time, events of nodes
-/// that were hidden from training included. An answer does not depend on other questions, nor on
-/// later events, to the bit.
+/// An answer uses everything that happened strictly before the query time, including events of
+/// nodes that were hidden from training. It does not depend on other queries or on later events, to
+/// the bit.
 ///
-/// Thread-safe: questions may be asked from several threads at once. Those at or after the last
-/// event share one state; an earlier one replays the log up to its time.
+/// Thread-safe: queries may come from several threads at once. Those after the last event share one
+/// state; an earlier one replays the log up to its time.
 class Predictor {
  public:
-  /// `events`: the network of the training, or what it has become since. Throws UnusableRun where
-  /// it is another one, and what make_model throws.
+  /// `events`: the network of the training, possibly grown since. Throws UnusableRun if it is
+  /// another network, and what make_model throws.
   Predictor(TrainedModel model, Dataset events);
   ~Predictor();
   Predictor(Predictor&&) noexcept;
@@ -42,11 +42,12 @@ class Predictor {
   /// The logits of the pairs.
   std::vector<float> score(const Pairs& pairs) const;
 
-  /// What may be predicted for src at t: whatever has been a destination before, hidden and later
-  /// nodes too; src itself only where nodes meet themselves. What happens at t or later has no say.
+  /// What may be predicted for src at t: every node that was a destination before, including hidden
+  /// nodes and those added after training; src itself only if the network has self-loops. Events at
+  /// t or later have no influence.
   std::vector<NodeId> choices(NodeId src, Timestamp t) const;
-  /// The k likeliest of the choices, the likeliest first; of equals those with lower numbers.
-  /// Throws Error where nothing has happened before t.
+  /// The k most likely choices, best first; ties go to the lower node number. Throws Error if
+  /// nothing has happened before t.
   std::vector<Prediction> top(NodeId src, Timestamp t, std::int64_t k) const;
 
  private:
@@ -54,7 +55,7 @@ class Predictor {
   std::unique_ptr<Parts> parts_;
 };
 
-/// The state of a model after all whole batches of the events, for TrainedModel. Made from the
+/// The state of a model after all whole batches of the events, for TrainedModel. Computed from the
 /// weights alone.
 void add_state(TrainedModel& model, const Dataset& events);
 

@@ -13,8 +13,8 @@ namespace curnm {
 
 struct TensorFile;
 
-/// Everything that a question to a trained model needs, but the events: weights, resolved options,
-/// the ids of nodes, what features look like, and the state at the end of the events it knows.
+/// Everything needed to query a trained model except the events: weights, resolved options, the ids
+/// of nodes, the widths of features, and the state after the events it has seen.
 ///
 /// Immutable once made; copies share the tensors.
 struct TrainedModel {
@@ -46,7 +46,7 @@ struct TrainedModel {
 /// One deployable file: format version, digest, and all of the above.
 void save_model(const TrainedModel& model, const std::filesystem::path& file);
 /// Throws Error for a file that is missing, UnusableRun for one that is damaged, of another kind,
-/// of a newer version, or of a component that this program does not have.
+/// of a newer version, or for a component that this program does not have.
 TrainedModel load_model(const std::filesystem::path& file);
 bool is_model_file(const std::filesystem::path& file);
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-// style.css and script.js, which the build makes string literals of.
+// style.css and script.js, embedded as string literals by the build.
 
 namespace curnm {
 

@@ -9,7 +9,7 @@
 namespace curnm {
 namespace {
 
-// In pixels on a phone, which is where text gets too small first; larger screens scale up.
+// In pixels of a phone, where text becomes too small first; larger screens scale up.
 constexpr double kWidth = 360;
 constexpr double kLetter = 7;  // width of one, about
 constexpr std::size_t kLabelLetters = 20;
@@ -21,14 +21,14 @@ struct Box {
 };
 constexpr Box kEpochBox = {.left = 42, .top = 8, .right = kWidth - 14, .bottom = 138};
 
-/// To a tenth, in as few letters as possible: charts are mostly coordinates.
+/// Rounded to a tenth, as short as possible: charts are mostly coordinates.
 std::string px(double value) {
   const long tenths = std::lround(value * 10);
   return tenths % 10 == 0 ? std::to_string(tenths / 10)
                           : fmt::format("{:.1f}", static_cast<double>(tenths) / 10);
 }
 
-/// Places numbers of a range between two pixels; what lies outside goes to the border.
+/// Maps a range of numbers to pixels; values outside are clamped.
 struct Scale {
   Range range;
   double from;
@@ -86,7 +86,7 @@ std::string open_svg(std::string_view title, const Box& box) {
                      kWidth, px(box.bottom + 34), html_escape(title));
 }
 
-/// An SVG that has its axes and waits for its curves.
+/// An SVG with axes, before curves are added.
 struct EpochFrame {
   Scale x;
   Scale y;
@@ -172,7 +172,7 @@ std::string marker(const Curve& curve, double x, double y) {
 std::string marker_path(const EpochFrame& frame, const Curve& curve) {
   std::string path;
   const std::size_t step = std::max<std::size_t>(curve.points.size() / kMarkersPerCurve, 1);
-  // Curves begin at different points, lest their markers cover each other.
+  // Markers start at different points, so that they do not cover each other.
   for (std::size_t i = static_cast<std::size_t>(curve.style) % step; i < curve.points.size();
        i += step) {
     const Point& point = curve.points[i];
@@ -182,7 +182,7 @@ std::string marker_path(const EpochFrame& frame, const Curve& curve) {
   return path;
 }
 
-/// What fits beside a bar; the full name is in the table.
+/// A label short enough to fit beside a bar; the full name is in the table.
 std::string shortened(const std::string& label) {
   std::size_t letters = 0;
   for (std::size_t i = 0; i < label.size(); ++i) {

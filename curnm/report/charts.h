@@ -8,7 +8,7 @@
 #include "curnm/report/sheets.h"
 
 // Charts as inline SVG. Colours, dashes and fonts come from the page's style by class, so that they
-// follow light, dark and print, and each is stated once however many charts there are.
+// follow light, dark and print, and each is defined once for all charts.
 
 namespace curnm {
 
@@ -27,25 +27,25 @@ struct Point {
   double spread = 0;  // half the height of the band around y
 };
 
-/// How many pairs of colour and dash the page's style has. Curves have as many times five styles:
-/// those beyond differ from the first ones by their markers.
+/// How many pairs of colour and dash the page's style has. Curves have five times as many styles:
+/// the further ones differ from the first by their markers.
 inline constexpr int kStrokes = 8;
 
 struct Curve {
   std::string label;
-  int style = 0;  // stroke and marker; 0 is the one to look at
+  int style = 0;  // stroke and marker; 0 stands out most
   std::vector<Point> points;
 };
 
 /// All charts over epochs have the same width and margins, so that they line up one above another.
 struct EpochChart {
-  std::string title;  // for those who cannot see it
+  std::string title;  // alternative text for readers who cannot see the chart
   std::vector<Curve> curves;
   Range epochs;
-  std::optional<Range> y;  // else what the curves need
+  std::optional<Range> y;  // default: the range of the curves
 };
 std::string line_chart(const EpochChart& chart);
-/// Each curve is a layer on top of the ones before. REQUIRES: the same x in all.
+/// Stacked areas: each curve is a layer on top of the previous ones. REQUIRES: the same x in all.
 std::string area_chart(const EpochChart& chart);
 
 struct Bar {

@@ -17,10 +17,10 @@
 namespace curnm {
 namespace {
 
-// As many as a small chart can show; a run of thousands of epochs must not swell the page.
+// As many points as a small chart can show; thousands of epochs must not inflate the page.
 constexpr std::size_t kLargestCurve = 80;
 
-// And as many as can be told apart in it.
+// As many curves and bars as a reader can distinguish.
 constexpr std::size_t kMostCurves = 12;
 constexpr std::size_t kMostBars = 24;
 
@@ -48,8 +48,8 @@ constexpr Part kLosses[] = {{"losses.positive", "positives"},
                             {"losses.selected", "selected negatives"},
                             {"losses.contrastive", "contrastive"}};
 
-/// Visits the epochs of runs that are drawn: all of short trainings, every so many-th of long ones,
-/// and the last.
+/// Visits the epochs of runs that are drawn: all of a short training, every n-th of a long one, and
+/// the last.
 template <class Visit>
 void for_each_drawn(const Runs& runs, const Visit& visit) {
   std::int64_t last = 0;
@@ -67,7 +67,7 @@ void for_each_drawn(const Runs& runs, const Visit& visit) {
 /// Values of one figure, by epoch.
 using Samples = std::map<std::int64_t, std::vector<double>>;
 
-/// Mean and deviation over the runs that have got to an epoch.
+/// Mean and deviation over the runs that reached an epoch.
 std::vector<Point> mean_curve(const Samples& samples) {
   std::vector<Point> points;
   for (const auto& [epoch, values] : samples) {
@@ -100,7 +100,8 @@ double number_in(const nlohmann::json& metrics, const char* name) {
   return found != metrics.end() && found->is_number() ? found->get<double>() : kNoValue;
 }
 
-/// Of each method: known miners have theirs; where there are such, others come behind them.
+/// The style of each method: known miners have fixed ones; other methods get the styles after
+/// those, if any known miner is shown.
 std::vector<int> styles_of(const std::vector<Method>& methods) {
   std::vector<int> styles;
   int others = 0;
@@ -119,7 +120,7 @@ std::vector<int> styles_of(const std::vector<Method>& methods) {
   return styles;
 }
 
-/// Of each run that has got to the end of an epoch.
+/// For each run that has completed an epoch.
 std::vector<double> best_validation_aps(const Method& method) {
   std::vector<double> best;
   for (const RunResult* run : method.runs) {
@@ -129,7 +130,7 @@ std::vector<double> best_validation_aps(const Method& method) {
   return best;
 }
 
-/// Without those that have nothing to draw.
+/// Removes methods that have nothing to draw.
 std::vector<Method> begun_ones(std::vector<Method> methods) {
   std::erase_if(methods, [](const Method& method) { return best_validation_aps(method).empty(); });
   return methods;
@@ -172,7 +173,8 @@ std::vector<Curve> curves_of(const Part (&parts)[size], const Runs& runs) {
   return curves;
 }
 
-/// On one scale: alpha is a weight of thousandths, so it is shown as a share of its largest value.
+/// All on one scale: alpha is only a few thousandths, so it is shown as a share of its largest
+/// value.
 std::vector<Curve> curriculum_curves(const Runs& runs) {
   constexpr int kAlpha = 2;
   constexpr Part kCurriculum[] = {
@@ -290,7 +292,7 @@ std::string variant_figure(const VariantTable::Group& group, const Measure& meas
   const std::vector<std::size_t> shown = first_and_best(validation_ap, kMostBars);
   std::vector<Bar> bars;
   for (std::size_t i : shown) {
-    if (i == 0) continue;  // it would be zero
+    if (i == 0) continue;  // the first, whose difference is zero
     const VariantRow& row = group.rows[i];
     bars.push_back({.label = row.name,
                     .value = row.percent.mean,

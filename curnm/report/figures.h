@@ -6,7 +6,7 @@
 
 #include "curnm/experiments/tables.h"
 
-// What is drawn of results: HTML figures of charts and a caption that explains them.
+// Figures of results in HTML: charts with a caption that explains them.
 
 namespace curnm {
 
@@ -16,7 +16,7 @@ struct Method {
   Runs runs;
 };
 /// Validation AP by epoch; below it the curriculum and the pools of the methods that have one.
-/// Empty where no run has got to the end of an epoch.
+/// Empty if no run has completed an epoch.
 std::string learning_figure(std::string_view subject, const std::vector<Method>& methods);
 
 /// What one run learned from: loss parts, selected negatives, scores of candidates.

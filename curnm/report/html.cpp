@@ -74,7 +74,7 @@ std::string figure_of(const Sheet& sheet) {
       html_escape(sheet.title), html_escape(sheet.caption), table_of(sheet));
 }
 
-/// For what most readers skip.
+/// Collapsed by default, for details that most readers skip.
 std::string folded(std::string_view summary, const std::string& body) {
   if (body.empty()) return "";
   return fmt::format("<details><summary>{}</summary>{}</details>\n", html_escape(summary), body);
@@ -92,7 +92,7 @@ std::string figures(const std::string& body) {
 constexpr std::array<std::string_view, 2> kChoices = {"set", "question"};
 constexpr std::size_t kMostChoices = 12;
 
-/// Hides the views that are not chosen; browsers that do not know :has() and paper show all.
+/// Hides the views that are not chosen; browsers without :has() and printed pages show all.
 std::string switch_style() {
   std::string rules;
   for (const std::string_view choice : kChoices) {
@@ -123,7 +123,7 @@ std::size_t index_in(std::vector<std::string>& labels, const std::string& label)
   return labels.size() - 1;
 }
 
-/// One view per measure, of which a switch without any script shows one.
+/// One view per measure; a CSS-only switch shows one of them.
 std::string views(std::string_view id, const std::vector<Measure>& measures,
                   const std::function<std::string(const Measure&)>& view) {
   std::vector<std::string> sets;

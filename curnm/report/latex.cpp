@@ -9,8 +9,8 @@
 namespace curnm {
 namespace {
 
-// LaTeX's own characters, and those of our texts that need a command. Longest first is not needed:
-// none begins with another.
+// LaTeX's special characters, and those in our texts that need a command. Order does not matter:
+// none is a prefix of another.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kReplacements = {{
     {"\\", "\\textbackslash{}"},
     {"{", "\\{"},

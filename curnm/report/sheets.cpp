@@ -24,7 +24,7 @@ SheetCell number(std::string text, double key, std::vector<std::string> asides =
   return {.text = std::move(text), .asides = std::move(asides), .key = key};
 }
 
-/// What names a row: on narrow screens nothing else stays in sight.
+/// The label of a row: on narrow screens only this column stays visible.
 SheetCell row_label(const std::string& network, const std::string& aside) {
   return {.text = network, .asides = {aside}};
 }
@@ -33,7 +33,7 @@ void add_paper(SheetCell& cell, double figure, const std::string& text) {
   if (std::isfinite(figure)) cell.asides.insert(cell.asides.begin(), "paper " + text);
 }
 
-/// Mean ± deviation; what is missing is said, so that no cell looks better founded than it is.
+/// Mean ± deviation; missing seeds are shown, so that no cell looks better supported than it is.
 SheetCell seeds_cell(const SeedScores& seeds, std::int64_t usual_count) {
   SheetCell cell = number(mean_and_deviation(seeds.summary, kApDigits), seeds.summary.mean);
   const auto count = static_cast<std::size_t>(seeds.summary.count);
@@ -299,7 +299,7 @@ Sheet options_sheet(const Runs& runs) {
               .caption = "All values that occur; options of a model or miner are listed under it.",
               .header = {"of", "option", "values"},
               .text_columns = 3};
-  // By first occurrence: that of options.json for a run, of the alphabet for those of a store.
+  // In order of first occurrence: that of options.json for a run, alphabetical for runs of a store.
   std::vector<std::pair<std::string, std::string>> order;
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> values;
   for (const RunResult* run : runs) {

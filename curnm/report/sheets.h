@@ -11,7 +11,7 @@
 
 namespace curnm {
 
-/// Beside what the caption names; where scores of several seeds are compared, significantly so.
+/// Better or worse than what the caption names; if several seeds are compared, significantly so.
 enum class Mark { kNone, kBelow, kAbove };
 Mark mark_of(const Comparison& comparison);
 
@@ -46,7 +46,7 @@ Sheet environment_sheet(const Runs& runs);
 Sheet run_sheet(const RunResult& run);
 Sheet run_scores_sheet(const RunResult& run);
 
-/// All that have rows, in the order of a report without charts.
+/// All sheets that have rows, in the order of a report without charts.
 std::vector<Sheet> sheets_of(const ExperimentRuns& experiment);
 std::vector<Sheet> sheets_of(const RunResult& run);
 

@@ -5,7 +5,7 @@
 namespace curnm {
 namespace {
 
-/// None for fewer than two scores.
+/// Empty for fewer than two scores.
 std::string deviation(const Summary& summary, int digits) {
   return std::isfinite(summary.std) ? " ± " + decimal(summary.std, digits) : "";
 }

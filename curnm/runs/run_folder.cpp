@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-/// What `read` makes of a file of a run that can be written again by going on with it.
+/// Reads a file that resuming the run would write again; errors say so.
 template <class Read>
 auto read_renewable(const fs::path& file, const Read& read) {
   try {
@@ -23,7 +23,7 @@ auto read_renewable(const fs::path& file, const Read& read) {
   }
 }
 
-/// JSON has no NaN, and null in its place.
+/// NaN is stored as null, since JSON has no NaN.
 std::map<std::string, double> numbers(const ordered_json& json) {
   std::map<std::string, double> values;
   for (const auto& [name, value] : json.get<std::map<std::string, ordered_json>>()) {

@@ -10,7 +10,7 @@
 
 namespace curnm {
 
-/// The parts of a step, in their order, for the record of times.
+/// The stages of a step in order, for the record of times.
 enum class Stage { kPropose, kSample, kEmbed, kMine, kBackward, kOptimise, kObserve, kValidate };
 inline constexpr std::array<std::string_view, 8> kStageNames = {
     "propose", "sample", "embed", "mine", "backward", "optimise", "observe", "validate"};
@@ -31,7 +31,7 @@ struct EpochRecord {
   }
 };
 nlohmann::ordered_json to_json(const EpochRecord& record);
-/// Throws nlohmann::json::exception for what is no record.
+/// Throws nlohmann::json::exception if the JSON is not a record.
 EpochRecord epoch_from_json(const nlohmann::ordered_json& json);
 
 /// The folder of a run, and what its files are called:
@@ -55,21 +55,21 @@ class RunFolder {
   bool is_run() const { return has(options()); }
   bool is_finished() const { return has(result()); }
 
-  /// Makes the folder with its options.json. Throws Error when there is one already.
+  /// Creates the folder with its options.json. Throws Error if it already exists.
   void create(const nlohmann::ordered_json& options) const;
-  /// Throws Error where there is no folder, UnusableRun where it is no run or damaged.
+  /// Throws Error if there is no folder, UnusableRun if it is not a run or is damaged.
   nlohmann::ordered_json read_options() const;
   void write_metrics(const std::vector<EpochRecord>& records) const;
-  /// The lines of metrics.jsonl; none where there is no such file. Throws UnusableRun.
+  /// The lines of metrics.jsonl; none if there is no such file. Throws UnusableRun.
   std::vector<EpochRecord> read_metrics() const;
-  /// How many epochs are behind it, without reading them.
+  /// The number of completed epochs, without parsing them.
   std::int64_t count_epochs() const;
   void write_result(const nlohmann::ordered_json& result) const;
-  /// Throws UnusableRun where it is damaged.
+  /// Throws UnusableRun if it is damaged.
   nlohmann::ordered_json read_result() const;
 
  private:
-  /// What cannot be looked at counts as missing: reading or writing it says why.
+  /// A file that cannot be accessed counts as missing: reading or writing it reports why.
   static bool has(const std::filesystem::path& path) {
     std::error_code ignored;
     return std::filesystem::exists(path, ignored);

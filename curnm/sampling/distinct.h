@@ -9,8 +9,8 @@
 
 namespace curnm {
 
-/// Which numbers were taken already. A handful is scanned, more are hashed; clearing costs what was
-/// inserted, so one set serves many draws.
+/// The set of numbers already taken. A few are scanned, more are hashed; clearing costs only what
+/// was inserted, so that one set serves many draws.
 class TakenSet {
  public:
   /// Prepares for up to `capacity` insertions and forgets everything.
@@ -66,13 +66,13 @@ struct DrawScratch {
 };
 
 /// Draws up to k distinct numbers from {i in begin .. end-1 : allowed(i)}, uniformly without
-/// replacement, and hands each to take(i). Returns how many there were (fewer than k only when the
-/// set has fewer). The set is what is random; with all of it taken, the order is not.
+/// replacement, and passes each to take(i). Returns how many were drawn (fewer than k only if the
+/// set is smaller). The chosen set is random; if all of it is taken, the order is not.
 ///
-/// Rejection first: O(k) while most numbers are allowed and free. When tries run out, the rest is
-/// enumerated once and shuffled, so a set that is nearly or wholly forbidden costs O(end - begin)
-/// and cannot hang. The switch does not bias the draw: each next number is uniform over those that
-/// remain, however it is found.
+/// Rejection first: O(k) while most numbers are allowed and free. After too many misses, the rest
+/// is enumerated once and shuffled, so a set that is nearly or wholly forbidden costs O(end -
+/// begin) and cannot hang. The switch does not bias the draw: each next number is uniform over
+/// those that remain, however it is found.
 template <class Allowed, class Take>
 std::int64_t draw_distinct(std::int64_t begin, std::int64_t end, std::int64_t k, Rng& rng,
                            DrawScratch& scratch, const Allowed& allowed, const Take& take) {

@@ -8,9 +8,9 @@
 
 namespace curnm {
 
-/// A uniformly random order of 0 .. n-1, made as far as it is asked for. Whoever takes the first
-/// elements that suit him has a uniform draw without replacement from those that do; and two who
-/// take from one order have draws that are uniform each, and mostly the same.
+/// A uniformly random order of 0 .. n-1, generated lazily. Taking the first elements that satisfy a
+/// condition is a uniform draw without replacement from all that satisfy it. Two draws with
+/// different conditions from one order are each uniform, and mostly the same.
 class RandomOrder {
  public:
   void restart(std::int64_t n, const Rng& rng) {
@@ -23,7 +23,7 @@ class RandomOrder {
   }
   std::int64_t size() const { return n_; }
 
-  /// Element i. REQUIRES: i < size(). O(1) expected for each that is new, while few were asked for.
+  /// Element i. REQUIRES: i < size(). O(1) expected per new element while few have been drawn.
   std::int64_t at(std::int64_t i) {
     while (std::ssize(drawn_) <= i) draw();
     return drawn_[static_cast<std::size_t>(i)];
@@ -47,7 +47,7 @@ class RandomOrder {
     }
   }
 
-  /// Most are taken: what is left is enumerated once and drawn without misses.
+  /// Once half are taken, the rest is enumerated and drawn without misses.
   void draw_from_rest() {
     if (rest_.empty()) {
       for (std::int64_t value = 0; value < n_; ++value) {
@@ -67,16 +67,16 @@ class RandomOrder {
   std::int64_t capacity_ = kFew;
 };
 
-/// Everything that is drawn about one training event. The key is that of (seed, purpose, epoch);
-/// the event splits it, so that no draw depends on the batch that the event is in.
+/// All draws for one training event. The key is that of (seed, purpose, epoch), split by the event,
+/// so that no draw depends on the batch that the event is in.
 class EventDraws {
  public:
-  /// Begins with an event anew. `destinations`: how many there are to choose from.
+  /// Starts over with another event. `destinations`: how many there are to choose from.
   void restart(const Rng& key, EventId event, std::int64_t destinations) {
     key_ = key.split(static_cast<std::uint64_t>(event));
     order_.restart(destinations, key_.split(kDestinations));
   }
-  /// The one order of the destinations, for all random negatives of the event.
+  /// The order of the destinations that all random negatives of the event share.
   RandomOrder& destinations() { return order_; }
   Rng partners() const { return key_.split(kPartners); }
   Rng other_source() const { return key_.split(kOtherSource); }

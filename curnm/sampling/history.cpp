@@ -103,7 +103,7 @@ PairId History::find(NodeId u, NodeId v) const { return table_[slot(u, v)]; }
 std::int64_t History::not_before(PairId pair, Timestamp t) const {
   const std::int64_t begin = pairs_[index(pair)].begin;
   const std::int64_t end = pairs_[index(pair) + 1].begin;
-  // Most former partners are not met again: one look instead of a search.
+  // Most former partners are not met again: one comparison replaces a search.
   if (times_[index(end - 1)] < t) return end;
   return first_not_before(times_.data(), begin, end, t);
 }

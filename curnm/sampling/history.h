@@ -35,8 +35,8 @@ enum class Partnership {
 /// Pairs are numbered by their first event and each keeps its times. So the pairs that exist before
 /// t are a prefix of all pairs, the partners of u before t are a prefix of u's partners, and one
 /// immutable index answers every t: there is nothing to maintain along the stream, nothing to
-/// rebuild per batch, and no way to see the future. Built in O(E); a query costs a binary search in
-/// the partners of u, a draw one more in the times of the pair (usually a handful).
+/// rebuild per batch, and the future cannot be seen. Built in O(E); a query costs a binary search
+/// in the partners of u, a draw one more in the times of the pair (usually a handful).
 ///
 /// Thread-safe: all methods are const.
 class History {
@@ -88,7 +88,7 @@ class History {
   std::int64_t not_before(PairId pair, Timestamp t) const;
   /// The slot of (u, v) in the hash table: its own, or the free one where it belongs.
   std::size_t slot(NodeId u, NodeId v) const;
-  /// The number of (u, v), a new one where it has none.
+  /// The number of (u, v); a new one if the pair is new.
   PairId number(NodeId u, NodeId v);
   void rehash();
   void group_times(std::span<const PairId> pair_of_link, std::span<const Timestamp> link_times);
@@ -107,8 +107,8 @@ std::int64_t History::draw(NodeId u, Timestamp t, Rng& rng, DrawScratch& scratch
                            std::span<Partner> out, const Allowed& allowed) const {
   const std::span<const PairId> past = pairs_of_before(u, t);
   Partner* next = out.data();
-  // One search tells both whether the pair occurs at t and when it last did before; a number is
-  // usually taken right after it was allowed, so the last search is kept.
+  // One search finds both whether the pair occurs at t and when it last occurred before; a number
+  // is usually taken right after it was allowed, so the last result is cached.
   std::int64_t searched = -1;
   std::int64_t at = 0;
   const auto search = [&](std::int64_t i) {
@@ -130,7 +130,7 @@ std::int64_t History::draw(NodeId u, Timestamp t, Rng& rng, DrawScratch& scratch
 }
 
 /// Draws up to k distinct of the destinations that are allowed(node) and with which u has no event
-/// in `pairs` at t, and hands each to take(node). Returns how many.
+/// in `pairs` at t, and passes each to take(node). Returns how many.
 template <class Allowed, class Take>
 std::int64_t draw_absent(const History& pairs, std::span<const NodeId> destinations, NodeId u,
                          Timestamp t, std::int64_t k, Rng& rng, DrawScratch& scratch,

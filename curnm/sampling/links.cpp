@@ -7,7 +7,8 @@
 namespace curnm {
 namespace {
 
-/// Distinct (node, time) pairs, numbered as they come. Open addressing: a step has thousands.
+/// Distinct (node, time) pairs, numbered in order of appearance. Open addressing: a step has
+/// thousands.
 class RootTable {
  public:
   explicit RootTable(std::size_t most)

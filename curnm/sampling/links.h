@@ -27,15 +27,14 @@ struct LinkRange {
   std::int64_t end() const { return begin + size; }
 };
 
-/// The links of a training step, or of a block of an evaluation, and where the embeddings of their
-/// ends are found. Trainer, miners, decoders, evaluation and prediction all get their rows from
-/// here; nobody else numbers any.
+/// The links of a training step, or of a block of an evaluation, and the embedding rows of their
+/// ends. Trainer, miners, decoders, evaluation and prediction all take their row numbers from here.
 ///
-/// Links come in three groups: the B positives; the candidates, those of a positive one after the
-/// other; extra pairs. A question to a model has extra pairs only.
+/// Links come in three groups: the B positives; the candidates, grouped by positive; extra pairs. A
+/// query to a model has extra pairs only.
 ///
 /// Roots are the distinct (node, time) ends of the links, each to be embedded once. Those that are
-/// the destination of some link come first, so that a decoder projects them where they are; the
+/// the destination of some link come first, so that a decoder can project them in place; the
 /// sources are rows among the roots, each once.
 class Links {
  public:
@@ -51,7 +50,7 @@ class Links {
     const std::int64_t begin = candidates().end();
     return {begin, size() - begin};
   }
-  /// Of each candidate: the positive that it belongs to.
+  /// For each candidate: the positive that it belongs to.
   std::span<const std::int64_t> owner() const { return owner_; }
 
   // Each link: its nodes and its time.
@@ -62,11 +61,11 @@ class Links {
   Roots roots() const { return {root_nodes_, root_times_}; }
   /// Roots 0 .. result-1 are destinations.
   std::int64_t num_destinations() const { return num_destinations_; }
-  /// Of each link: the root of its destination.
+  /// For each link: the root of its destination.
   std::span<const std::int64_t> destination() const { return destination_; }
   /// The roots that are sources, each once.
   std::span<const std::int64_t> sources() const { return sources_; }
-  /// Of each link: its source, as a position in `sources`.
+  /// For each link: its source, as a position in `sources`.
   std::span<const std::int64_t> source() const { return source_; }
   /// The root of a link's source.
   std::int64_t source_root(std::int64_t link) const {
@@ -75,18 +74,18 @@ class Links {
 
   struct Part;
   /// The same with only the candidates at the positions `chosen`, ascending, among the candidates,
-  /// and only the roots that are still needed: what is not chosen costs nothing on the way back.
+  /// and only the roots that are still needed: the others cost nothing in the backward pass.
   Part with_candidates(std::span<const std::int64_t> chosen) const;
 
-  /// The first n links twice, each with a root of its own as destination: roots 0 .. n-1 for the
-  /// first time, n .. 2n-1 for the second, then the sources in the order of `sources`. For
-  /// embeddings that are not those of a node, such as parts of one.
+  /// The first n links twice, each with its own root as destination: roots 0 .. n-1 for the first
+  /// copy, n .. 2n-1 for the second, then the sources in the order of `sources`. For embeddings
+  /// that do not belong to a node, such as parts of one.
   Links with_own_destinations(std::int64_t n) const;
 
  private:
   Links() = default;
-  /// Numbers the roots from provisional ones: of each link its two ends, as positions among
-  /// `nodes` and `times`. Returns the provisional root of each root.
+  /// Numbers the roots from provisional numbers: the two ends of each link, as positions in `nodes`
+  /// and `times`. Returns the provisional number of each root.
   std::vector<std::int64_t> number(std::span<const std::int64_t> src_ends,
                                    std::span<const std::int64_t> dst_ends,
                                    std::span<const NodeId> nodes, std::span<const Timestamp> times);
@@ -109,7 +108,7 @@ class Links {
 
 struct Links::Part {
   Links links;
-  std::vector<std::int64_t> roots;  // of each root: which one it was in the whole
+  std::vector<std::int64_t> roots;  // for each root: its number in the original links
 };
 
 }  // namespace curnm

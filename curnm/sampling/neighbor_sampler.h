@@ -10,13 +10,13 @@
 
 namespace curnm {
 
-/// A number that tells a node at a time from others, wherever it stands: a key for draws about it.
+/// A number that identifies a node at a time, wherever it occurs: a key for draws about it.
 inline std::uint64_t draw_key(NodeId node, Timestamp time) {
   return std::bit_cast<std::uint64_t>(time == 0 ? 0.0 : time) ^  // -0 and 0 are one time
          static_cast<std::uint64_t>(node) * 0x9e3779b97f4a7c15;
 }
 
-/// R questions: which events did `nodes[r]` take part in, strictly before `times[r]`? A node may be
+/// R queries: which events did `nodes[r]` take part in, strictly before `times[r]`? A node may be
 /// kNoNode (padding): it has no neighbours.
 struct Roots {
   std::span<const NodeId> nodes;     // [R]
@@ -43,7 +43,7 @@ enum class SamplingStrategy {
              // same question, wherever it stands
 };
 
-/// When a neighbour is asked for its own neighbours: what did it do before when?
+/// The time before which the neighbours of a neighbour are sampled.
 enum class LayerTime {
   kEvent,  // before the event that led to it: its state as of that event (TGAT, TGN)
   kRoot,   // before the root's time: all layers look at the same window (snapshots)
@@ -56,21 +56,21 @@ struct SamplerOptions {
   LayerTime layer_time = LayerTime::kEvent;
 };
 
-/// The part of the past to sample from, relative to the time t that is asked about:
-/// [t - oldest, t - newest). The default is all of it.
+/// The part of the past to sample from, relative to the query time t: [t - oldest, t - newest). The
+/// default is all of it.
 struct Window {
   Timestamp newest = 0;
   Timestamp oldest = -kNever;
 
-  /// Snapshot `index` of equal length, 0 being the newest. Consecutive ones touch without a gap.
+  /// Snapshot `index` of equal length, 0 being the newest. Consecutive snapshots leave no gap.
   static Window snapshot(int index, Timestamp length) {
     return {index * length, (index + 1) * length};
   }
 };
 
 /// Neighbour sampling, strictly before each root's time. Stateless: safe to call from any thread.
-/// The draw for a root depends on the key, the layer, its node and time alone, so results are the
-/// same for any thread count and in any company.
+/// The draw for a root depends on the key, the layer, its node and time alone, so results do not
+/// depend on the thread count or on the other roots.
 class NeighborSampler {
  public:
   /// REQUIRES: the graph outlives the sampler. Throws Error for neighbors < 1 or layers < 1.

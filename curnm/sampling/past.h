@@ -6,7 +6,7 @@
 namespace curnm {
 
 /// What may be looked up about a network, always strictly before a time t: the events of a node,
-/// and those of a pair. REQUIRES: what it points to outlives its use.
+/// and those of a pair. REQUIRES: everything it points to outlives its use.
 struct Past {
   const TemporalGraph* graph = nullptr;
   const History* pairs = nullptr;     // directed: u -> v

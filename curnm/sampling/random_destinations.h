@@ -8,16 +8,16 @@
 
 namespace curnm {
 
-/// Uniformly drawn destinations that have no event with a source in `pairs` at a time. Whether an
-/// event in the other direction counts is up to `pairs`.
+/// Uniformly drawn destinations that have no event with a source in `pairs` at a time. `pairs`
+/// decides whether an event in the other direction counts.
 class RandomDestinations {
  public:
   /// REQUIRES: `pairs` outlives this object; at least two destinations.
   RandomDestinations(const History* pairs, std::vector<NodeId> destinations)
       : pairs_(pairs), destinations_(std::move(destinations)) {}
 
-  /// Fills `row` from `from` on: with others than are there already, distinct as long as there are
-  /// enough, then with those of the row again. Where there is none, any destination will do.
+  /// Fills `row` from `from` on with nodes that are not in it yet, distinct as long as there are
+  /// enough, then repeats those of the row. If no destination is allowed, takes any.
   void draw(NodeId u, Timestamp t, std::span<NodeId> row, Rng& rng, DrawScratch& scratch,
             std::size_t from = 0) const {
     const auto taken = row.first(from);

@@ -24,7 +24,7 @@ void RandomPairs::add_of_source(NodeId source, std::int64_t i, Timestamp t, std:
     add(destination);
     ++found;
   }
-  // Too few are left: those that there are once more; where every one is an event, any.
+  // If too few are left, repeat those found; if every destination is an event, take any.
   for (std::int64_t k = found; k < count; ++k) {
     add(found > 0 ? out.dst[first + index(k % found)] : destinations_[index(order.at(0))]);
   }
@@ -33,13 +33,13 @@ void RandomPairs::add_of_source(NodeId source, std::int64_t i, Timestamp t, std:
 void RandomPairs::add(const EventBatch& batch, std::int64_t i, std::int64_t share,
                       EventDraws& draws, ExtraPairs& out) const {
   const auto row = index(i);
-  // Of an odd number, every other event replaces one more.
+  // With an odd number, every other event replaces one more.
   std::int64_t replaced = 0;
   if (corruption_ == Corruption::kBoth) replaced = share;
   if (corruption_ == Corruption::kHalf) replaced = (share + batch.events[row] % 2) / 2;
   add_of_source(batch.src[row], i, batch.time[row], share - replaced, draws.destinations(), out);
   if (replaced == 0) return;
-  // One other source for all of them: each further one would be one more embedding.
+  // One other source for all of them: each further one would need another embedding.
   const NodeId other = sources_[draws.other_source().below(sources_.size())];
   add_of_source(other, i, batch.time[row], replaced, draws.destinations(), out);
 }

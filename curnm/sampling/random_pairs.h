@@ -11,7 +11,7 @@
 
 namespace curnm {
 
-/// Which end of a positive its random negatives replace.
+/// Which ends of a positive its random negatives replace.
 enum class Corruption {
   kDestination,  // they keep its source
   kBoth,         // they have another source, drawn from those of the training events
@@ -26,20 +26,20 @@ inline constexpr Field kCorruptField{
 /// Random negatives at the times of a batch, spread evenly over its positives.
 class RandomPairs {
  public:
-  /// `pairs`, directed, of the training events: what must not be drawn. `sources` may be empty
-  /// where they are kept. REQUIRES: `pairs` outlives this object; at least two destinations.
+  /// `pairs`, directed, of the training events: what must not be drawn. `sources` may be empty if
+  /// sources are kept. REQUIRES: `pairs` outlives this object; at least two destinations.
   RandomPairs(const History* pairs, std::vector<NodeId> destinations, std::vector<NodeId> sources,
               Corruption corruption);
 
   bool keeps_sources() const { return corruption_ == Corruption::kDestination; }
 
-  /// Of `count` negatives, how many belong to row i of `rows`.
+  /// How many of `count` negatives belong to row i of `rows`.
   static std::int64_t share(std::int64_t count, std::int64_t i, std::int64_t rows) {
     return count / rows + (i < count % rows ? 1 : 0);
   }
 
-  /// Appends `share` negatives for row i of the batch. Never events of their source at their time,
-  /// unless every destination is one.
+  /// Appends `share` negatives for row i of the batch. None is an event of its source at its time,
+  /// unless every destination is.
   void add(const EventBatch& batch, std::int64_t i, std::int64_t share, EventDraws& draws,
            ExtraPairs& out) const;
 

@@ -35,7 +35,7 @@ std::unique_ptr<at::ObserverContext> count(const at::RecordFunction& call) {
   return nullptr;
 }
 
-/// Counts the operations of all matrix products while it lives, LibTorch's and our own.
+/// Counts the operations of all matrix products during its lifetime, LibTorch's and ours.
 class FlopCounter {
  public:
   FlopCounter()
@@ -57,7 +57,7 @@ class FlopCounter {
 }  // namespace
 
 double gemm_gflops() {
-  constexpr std::int64_t kSize = 1000;  // rows a power of two apart would compete for the caches
+  constexpr std::int64_t kSize = 1000;  // not a power of two, which would cause cache conflicts
   const Tensor a = at::rand({kSize, kSize});
   const Tensor b = at::rand({kSize, kSize});
   double best = 0;

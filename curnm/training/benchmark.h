@@ -9,7 +9,7 @@
 namespace curnm {
 
 /// The rate of single-precision matrix products on this machine, in 1e9 operations per second: the
-/// best of a few.
+/// best of several measurements.
 double gemm_gflops();
 
 /// The parts of a step without the validation that follows an epoch.
@@ -21,8 +21,8 @@ struct StepTimes {
   std::array<double, kStepStages> stages{};
   double gflop = 0;  // matrix products per step
 };
-/// Steps past half of the training events: lets a training get warm, measures some, then counts the
-/// operations of a few more. `steps`: 0 for as many as there are, up to 50. Throws Error where an
+/// Measures steps in the second half of the training events: warms up, measures some, then counts
+/// the operations of a few more. `steps`: 0 for as many as possible, up to 50. Throws Error if an
 /// epoch has too few.
 StepTimes measure_steps(const LinkTask& task, const RunSpec& spec, std::int64_t steps);
 

@@ -20,7 +20,7 @@ void check_origin(const TensorFile& checkpoint, const RunSpec& spec, const LinkT
   }
   const ordered_json present = options_json(spec);
   for (const auto& [part, options] : present.items()) {
-    if (part == "task") continue;  // a test may be another one
+    if (part == "task") continue;  // a test may use other options
     const ordered_json& written = document.at("options").at(part);
     for (const auto& [name, value] : options.items()) {
       if (!written.contains(name)) {

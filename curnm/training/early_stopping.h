@@ -11,7 +11,7 @@ class EarlyStopping {
   EarlyStopping(std::int64_t patience, double tolerance)
       : patience_(patience), tolerance_(tolerance) {}
 
-  /// The metric of an epoch; true where it is the best so far.
+  /// Takes the metric of an epoch; true if it is the best so far.
   bool record(std::int64_t epoch, double metric) {
     if (has_best() && !(metric > best_metric_ * (1 + tolerance_))) return false;
     restore(epoch, metric);

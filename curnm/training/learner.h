@@ -10,25 +10,26 @@
 
 namespace curnm {
 
-/// Everything that learns together.
+/// Model, decoder, miner and optimiser, which are trained together.
 struct Learner {
   std::shared_ptr<Model> model;
   std::shared_ptr<Decoder> decoder;
   std::shared_ptr<NegativeMiner> miner;
   std::unique_ptr<Optimizer> optimizer;
 
-  /// Where the past is looked up from now on.
+  /// Sets where the past is looked up.
   void use(const Past& past) {
     model->use(past);
     decoder->use(past);
   }
 };
 
-/// The device of that name. Throws OptionError where there is none.
+/// The device of that name. Throws OptionError if it does not exist.
 Device find_device(const std::string& name);
 
-/// The learner that a run asks for, ready for its first step. REQUIRES: a completed spec; the task
-/// outlives the learner. Throws UsageError for options that are impossible on this network.
+/// The learner of a run, ready for its first step. REQUIRES: `complete` has been called on the
+/// spec; the task outlives the learner. Throws UsageError for options that are impossible on this
+/// network.
 Learner make_learner(const RunSpec& spec, const LinkTask& task);
 
 }  // namespace curnm

@@ -7,13 +7,13 @@
 
 namespace curnm {
 
-/// What watches a training: progress bars, logs, signals.
+/// Follows a training: progress bars, logs, signals.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
   virtual void on_batch(std::int64_t /*epoch*/, std::int64_t /*done*/, std::int64_t /*of*/) {}
   virtual void on_epoch(const EpochRecord&) {}
-  /// Something that a person should know about this training, once.
+  /// A remark for the user about this training, reported once.
   virtual void on_note(const std::string&) {}
   /// True: stop after the current batch.
   virtual bool stop_requested() { return false; }

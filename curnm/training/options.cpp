@@ -26,7 +26,7 @@ void TrainOptions::fields(const FieldVisitor& visit) {
   visit({.name = "tolerance", .help = "relative improvement that counts", .min = 0, .max = 1},
         tolerance);
   visit({.name = "select-on", .help = "protocol whose validation AP decides"}, select_on);
-  // The largest number that JSON readers keep whole.
+  // The largest integer that JSON readers keep exact.
   visit({.name = "seed", .help = "of all draws", .min = 0, .max = 9223372036854775807.0}, seed);
   visit({.name = "device", .help = "cpu, cuda, cuda:1, ..."}, device);
   visit({.name = "path", .help = "fast (fused kernels, on the CPU) or plain (tensor operations)"},

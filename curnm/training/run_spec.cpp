@@ -22,7 +22,7 @@ using Kind = OptionError::Kind;
 
 constexpr const char* kPreset = "preset";
 
-/// Calls visit(part, options) for the parts of a run in the order of their record.
+/// Calls visit(part, options) for the parts of a run in the order in which they are recorded.
 template <class Visit>
 void for_each_part(RunSpec& spec, const Visit& visit) {
   visit("train", FieldsOf(spec.train));
@@ -37,7 +37,7 @@ bool has(FieldsOf fields, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// Whether some component of a kind has the option.
+/// Whether any registered component has the option.
 template <class Entry>
 bool some_has(const Registry<Entry>& registry, std::string_view name) {
   return std::any_of(registry.begin(), registry.end(), [&](const Entry& entry) {
@@ -46,7 +46,7 @@ bool some_has(const Registry<Entry>& registry, std::string_view name) {
   });
 }
 
-/// What was given, over what its preset begins with.
+/// The given options on top of those of the preset.
 GivenOptions with_preset(const GivenOptions& given, const MinerEntry& miner) {
   GivenOptions all = given;
   const auto asked = given.find(kPreset);
@@ -63,7 +63,7 @@ GivenOptions with_preset(const GivenOptions& given, const MinerEntry& miner) {
   }
   const Preset& preset =
       find_entry<Preset>("preset", std::span<const Preset>(miner.presets), asked->second);
-  all.insert(preset.options.begin(), preset.options.end());  // what is there already stays
+  all.insert(preset.options.begin(), preset.options.end());  // insert() keeps given options
   return all;
 }
 
@@ -92,7 +92,7 @@ bool is_known(const std::string& name, RunSpec& spec) {
   return known;
 }
 
-/// Whether an option decides how a run learns, and not what becomes of its weights afterwards.
+/// Whether an option matters only for training, not for using the weights afterwards.
 bool is_for_learning(std::string_view part, std::string_view option) {
   constexpr std::array<std::string_view, 5> kOfWeights = {"model", "decoder", "seed", "device",
                                                           "path"};
@@ -100,7 +100,7 @@ bool is_for_learning(std::string_view part, std::string_view option) {
          (part == "train" && std::ranges::find(kOfWeights, option) == kOfWeights.end());
 }
 
-/// The run without a look at what has no effect on it.
+/// Resolves the run without checking for options without effect.
 RunSpec resolve_leniently(const GivenOptions& given) {
   RunSpec spec;
   set_given(given, spec.train);
@@ -140,7 +140,7 @@ std::vector<std::string> options_without_effect(const GivenOptions& given) {
     without.push_back(name);
     usable.erase(name);
   };
-  // One that has no presets, or not these, has no use for one.
+  // A preset has no effect on a miner without presets.
   if (const auto miner = given.find("miner"); given.contains(kPreset)) {
     const std::string name = miner == given.end() ? TrainOptions().miner : miner->second;
     if (miners().at(name).presets.empty()) leave_out(kPreset);

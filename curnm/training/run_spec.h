@@ -14,11 +14,11 @@ namespace curnm {
 
 /// What a run is made from: enough to repeat it.
 struct RunSpec {
-  std::string version = {};      // of the program that began it; empty before
+  std::string version = {};      // of the program that started it; empty before that
   std::string data = {};         // as `open_dataset` takes it
-  std::string data_digest = {};  // of its contents; empty before they were looked at
+  std::string data_digest = {};  // of its contents; empty until they have been read
   Extent extent = {};            // of the data
-  std::int64_t threads = 0;      // which decide the last bits of the plain path; 0: not known
+  std::int64_t threads = 0;      // affects the last bits of the plain path; 0: unknown
   TrainOptions train = {};
   Options model = {};
   Options decoder = {};
@@ -26,13 +26,12 @@ struct RunSpec {
   TaskOptions task = {};
 };
 
-/// A run from what was asked for by name ("model", "epochs", "preset", ...). Everything else has
-/// its default. Throws OptionError for unknown options, values that cannot be, and options without
-/// effect on this run.
+/// A run from options given by name ("model", "epochs", "preset", ...), with defaults for the rest.
+/// Throws OptionError for unknown options, invalid values, and options without effect on this run.
 RunSpec resolve_run(const GivenOptions& given);
 
 /// The names among `given` that would have no effect on the run: options of other models, decoders
-/// and miners, and those that others switch off. Throws as `resolve_run` for everything else.
+/// and miners, and those disabled by other options. Throws as `resolve_run` for everything else.
 std::vector<std::string> options_without_effect(const GivenOptions& given);
 
 /// Fills in what depends on the training events.
@@ -49,21 +48,19 @@ struct OptionHelp {
 /// All options of runs, each once, by part. `preset` is not among them.
 std::vector<OptionHelp> run_options();
 
-/// What decides the course of a run, besides the data, by parts: train, model, decoder, miner,
-/// task.
+/// Everything besides the data that determines a run, by part: train, model, decoder, miner, task.
 nlohmann::ordered_json options_json(const RunSpec& spec);
 
-/// Makes the folder of a run. Throws Error when it exists.
+/// Creates the folder of a run. Throws Error if it exists.
 void create_run(const RunFolder& folder, const RunSpec& spec);
-/// What the options of a run are read for: to test its weights, not all are needed.
+/// What the options of a run are read for: testing its weights does not need all of them.
 enum class RunUse { kContinue, kTest };
-/// Throws Error for a folder that is no run, UnusableRun for one that is damaged, or whose record
-/// lacks an option that is needed, because an older program began it: what an option would be now
-/// is not what a program without it did.
+/// Throws Error for a folder that is not a run, UnusableRun for one that is damaged, or that an
+/// older program started and whose record lacks a needed option: today's default need not be what
+/// that program did.
 RunSpec read_run(const RunFolder& folder, RunUse use);
-/// The network of a run, from where it is now: `data`, or where the run found it if that is empty.
-/// Throws Error for another network than the run's. With `grown`, one that has more events since,
-/// after those that the run knows, is the same one.
+/// Opens the network of a run from `data`, or from its original location if that is empty. Throws
+/// Error if it is not the run's network. With `grown`, further events may have been appended.
 Dataset open_run_data(const RunSpec& spec, const std::string& data, bool grown = false);
 
 }  // namespace curnm

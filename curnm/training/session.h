@@ -11,12 +11,11 @@
 
 namespace curnm {
 
-/// A run with everything that it is made of: data, task, learner and trainer. What programs use
-/// that train whole runs; nothing of LibTorch shows here.
+/// A run with all its parts: data, task, learner and trainer. For programs that train whole runs;
+/// does not expose LibTorch.
 class TrainingSession {
  public:
-  /// Throws UsageError for options that are impossible on this network, Error where it is too
-  /// small.
+  /// Throws UsageError for options that are impossible on this network, Error if it is too small.
   TrainingSession(RunSpec spec, Dataset dataset);
   ~TrainingSession();
   TrainingSession(TrainingSession&&) noexcept;
@@ -27,14 +26,14 @@ class TrainingSession {
   const std::vector<EpochRecord>& records() const;
   std::int64_t best_epoch() const;
 
-  /// Goes on where a checkpoint of the run was written.
+  /// Continues from the run's checkpoint.
   void resume(const RunFolder& folder);
-  /// True where the training is over, false where the observer stopped it.
+  /// True if the training is complete, false if the observer stopped it.
   bool train(TrainObserver& observer);
   void save_checkpoint(const RunFolder& folder) const;
 
-  /// The best weights on the test events and on the new-node test events, each from the state at
-  /// the end of validation, as test_scorer has it.
+  /// Tests the best weights on the test events and on the new-node test events, each from the state
+  /// of `test_scorer` at the end of validation.
   nlohmann::ordered_json test(const TestRequest& request = {});
   /// The best weights for predictions, with the state after all events.
   TrainedModel trained_model();
@@ -44,8 +43,8 @@ class TrainingSession {
   std::unique_ptr<Parts> parts_;
 };
 
-/// What predictions need of a run: its model file, or what its checkpoint has so far. `dataset` is
-/// the network of the run, which may have grown.
+/// What predictions need from a run: its model file, or its checkpoint so far. `dataset` is the
+/// network of the run, which may have grown.
 TrainedModel read_trained_model(const RunFolder& folder, const RunSpec& spec,
                                 const Dataset& dataset);
 

@@ -30,7 +30,7 @@ class DivergedLoss : public Error {
   explicit DivergedLoss(double loss) : Error(fmt::format("the loss became {}", loss)) {}
 };
 
-/// One step of training: the paper's loop body. Trainer, benchmarks and tests all take this one.
+/// One step of training: the paper's loop body. Trainer, benchmarks and tests all use it.
 ///
 /// Every draw of a step is keyed by (seed, purpose, epoch) and by the event, or the node and time,
 /// that it is about: the same whatever batch an event is in.
@@ -43,11 +43,11 @@ class TrainingStep {
   /// Called between the gradients and the optimiser, with both in place.
   std::function<void(Learner&)> before_update;
 
-  /// Learns from the batch and shows it to model and miner. Throws DivergedLoss; nothing
-  /// has been changed then.
+  /// Learns from the batch and shows it to model and miner. Throws DivergedLoss before changing
+  /// anything.
   Mined run(const EventBatch& batch, std::int64_t epoch, StageClock& clock);
 
-  // Its parts, for those who want to look between them.
+  // The parts of a step, for callers that work between them.
   Candidates propose(const EventBatch& batch, std::int64_t epoch) const;
   /// The loss of the batch against these candidates, and its gradients; no step.
   Mined learn(const EventBatch& batch, const Candidates& candidates, std::int64_t epoch,

@@ -88,7 +88,7 @@ void Trainer::explain(const DivergedLoss& error) const {
        progress_.epoch > 0 ? "; the last checkpoint is unharmed" : "");
 }
 
-/// Validation AP, from the state at the end of training; leaves that state.
+/// Validation AP, from the state at the end of training, which is restored.
 double Trainer::validate() {
   const std::vector<Tensor> train_end = learner_.model->state();
   learner_.use(task_.past());

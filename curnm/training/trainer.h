@@ -12,7 +12,7 @@
 
 namespace curnm {
 
-/// Named values, averaged over the batches that have them.
+/// Averages of named values, each over the batches that have it.
 class Averages {
  public:
   void add(const std::map<std::string, double>& values);
@@ -28,18 +28,18 @@ class Averages {
   std::map<std::string, Sum> sums_;
 };
 
-/// Batch boundaries 0 = b_0 < b_1 < ... = events of an epoch: every inner one is shifted by the
-/// same amount, drawn from the generator.
+/// Batch boundaries 0 = b_0 < b_1 < ... = events of an epoch: the inner ones are all shifted by one
+/// amount, drawn from the generator.
 std::vector<std::int64_t> batch_boundaries(std::int64_t events, std::int64_t batch, Rng rng);
-/// Those of an epoch of a training.
+/// The boundaries of an epoch of a training.
 std::vector<std::int64_t> batch_boundaries(const LinkTask& task, const TrainOptions& options,
                                            std::int64_t epoch);
 
 /// How far a training has come.
 struct Progress {
   std::int64_t epoch = 0;
-  std::size_t batch = 0;  // of this epoch, to be done next
-  EpochRecord current;    // of the epoch under way
+  std::size_t batch = 0;  // the next one of this epoch
+  EpochRecord current;    // of the current epoch
   Averages losses;        // of this epoch
   Averages measures;
   std::vector<EpochRecord> records;
@@ -50,9 +50,9 @@ enum class TrainOutcome { kFinished, kStoppedEarly, kInterrupted };
 
 /// Trains a learner on a task.
 ///
-/// All that changes is in the learner, in `progress` and in `early_stopping`: checkpoint.h saves
-/// and restores them, and a trainer that goes on from there comes to the same bits, on the fast
-/// path with any number of threads.
+/// All mutable state is in the learner, in `progress` and in `early_stopping`: checkpoint.h saves
+/// and restores them, and a trainer resumed from there reaches the same bits, on the fast path with
+/// any number of threads.
 class Trainer {
  public:
   /// REQUIRES: the task outlives the trainer.
@@ -62,8 +62,8 @@ class Trainer {
   /// Throws Error when the loss is no longer a finite number.
   TrainOutcome run(TrainObserver& observer);
 
-  /// The weights of the best epoch, and the model's state at its end. Throws Error where there is
-  /// none yet.
+  /// The weights of the best epoch, and the model's state at its end. Throws Error if there is none
+  /// yet.
   void restore_best();
 
   const LinkTask& task() const { return task_; }

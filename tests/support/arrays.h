@@ -98,7 +98,7 @@ inline ::testing::AssertionResult near(const Doubles& actual, const Doubles& exp
 }
 
 /// The result of `compute`, which must be the same to the bit for one, two and three threads. (All
-/// NaNs are one: which of two NaNs a sum hands on is the compiler's choice.)
+/// NaNs count as equal: which of two NaNs a sum propagates is up to the compiler.)
 template <class Compute>
 Arrays for_any_threads(const Compute& compute) {
   const auto with_threads = [&](int threads) {
@@ -117,7 +117,7 @@ Arrays for_any_threads(const Compute& compute) {
   return expected;
 }
 
-/// What a kernel computes, with any number of threads, is what the naive loops say.
+/// Expects that a kernel computes what the naive loops do, with any number of threads.
 template <class Compute>
 void expect_arrays(const Compute& compute, const Arrays& naive, double tolerance = 1e-5) {
   const Arrays actual = for_any_threads(compute);

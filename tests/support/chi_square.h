@@ -45,8 +45,8 @@ inline ::testing::AssertionResult equally_frequent(const std::vector<std::int64_
   return judge_chi_square(sum_of_squared_deviations(counts) / expected, bins - 1);
 }
 
-/// Are independent draws as frequent as these probabilities, which add up to 1? Tolerance: χ² at
-/// p = 1e-6; what has probability 0 must not occur.
+/// Are independent draws as frequent as these probabilities, which add up to 1? Tolerance: χ² at p
+/// = 1e-6; bins with probability 0 must stay empty.
 inline ::testing::AssertionResult as_frequent_as(const std::vector<std::int64_t>& counts,
                                                  const std::vector<double>& probabilities) {
   const auto total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});

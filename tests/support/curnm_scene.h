@@ -13,7 +13,7 @@
 #include "support/mining.h"
 #include "support/random_log.h"
 
-// One batch of CurNM whose embeddings are given by hand, and what should come of it.
+// One batch of CurNM with hand-made embeddings, and its expected result.
 
 namespace curnm::testing {
 
@@ -30,13 +30,13 @@ inline CurnmOptions half_selected() {
   return half_selected([](CurnmOptions&) {});
 }
 
-/// Bipartite and one event per time: a (node, time) of a batch is for one thing only, so that what
-/// happens to its embedding tells what was done with it.
+/// Bipartite and one event per time: each (node, time) of a batch has one role only, so that its
+/// embedding's gradient shows how it was used.
 inline EventLog distinct_log(std::uint64_t seed = 1) {
   return random_log(seed, {.nodes = 50, .events = 120, .distinct_times = 120, .bipartite = true});
 }
 
-/// A batch whose embeddings are given by hand, and what a miner makes of it.
+/// A batch with hand-made embeddings, and the result of a miner.
 class Scene {
  public:
   static constexpr std::int64_t kBegin = 80;
@@ -53,7 +53,7 @@ class Scene {
     for (const Tensor& parameter : decoder->parameters()) {
       if (parameter.dim() == 1) keyed_uniform_(parameter, 0.5, Rng(2, Stream::kTest));
     }
-    // Biases start at zero, and so would hide a mistake with them.
+    // Biases start at zero, which would hide mistakes with them.
     for (const auto& item : miner->named_parameters()) {
       if (item.key().find("bias") == std::string::npos) continue;
       keyed_uniform_(item.value(), 0.5, Rng(3, Stream::kTest));
@@ -68,7 +68,7 @@ class Scene {
 
   Mined mine() { return miner->mine(batch, candidates, {*links, z, path}, *decoder); }
 
-  /// The embedding's row of a question, by search.
+  /// The embedding row of a (node, time), by linear search.
   std::int64_t row(NodeId node, Timestamp t) const {
     const Roots asked = links->roots();
     for (std::size_t r = 0; r < asked.nodes.size(); ++r) {
@@ -114,7 +114,7 @@ class Scene {
   Tensor z;  // [R,D]
 };
 
-/// Nothing but the selected negatives: what is learned shows what was selected.
+/// Only selected negatives enter the loss, so that gradients show what was selected.
 inline CurnmOptions only_selection(Selection select,
                                    FactorScores closeness = FactorScores::kLogits) {
   return half_selected([&](CurnmOptions& o) {
@@ -127,8 +127,8 @@ inline CurnmOptions only_selection(Selection select,
 
 using Vector = std::vector<double>;
 
-/// CurNM's loss of a batch by plain loops over positives and candidates, in double. Knows nothing
-/// of how embeddings are laid out: it asks for them by node and time.
+/// CurNM's loss of a batch by plain loops over positives and candidates, in double. Does not depend
+/// on the layout of embeddings: it looks them up by node and time.
 class NaiveCurnm {
  public:
   NaiveCurnm(Scene& scene, const MiningNetwork& network, double beta,

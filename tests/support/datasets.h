@@ -46,7 +46,7 @@ inline bool all_finite(const Column<float>& values) {
   return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
 }
 
-/// What contradicts the declaration of Dataset; empty when nothing does.
+/// Violations of the invariants of Dataset; empty if there are none.
 inline std::string inconsistency(const Dataset& d) {
   try {
     validate(d.events);

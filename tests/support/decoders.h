@@ -20,7 +20,7 @@ struct BilinearOptions {
   }
 };
 
-/// scale·h_u^T W h_v + b. Says nothing about split destinations.
+/// scale·h_u^T W h_v + b. Does not override `split`.
 class BilinearDecoder final : public Decoder {
  public:
   BilinearDecoder(const BilinearOptions& options, const DecoderContext& context)
@@ -41,7 +41,7 @@ class BilinearDecoder final : public Decoder {
   Tensor bias_;    // [1]
 };
 
-/// Its name; registers it, from outside of the library, when first asked.
+/// Its name; the first call registers it, from outside the library.
 inline std::string_view bilinear() {
   static const bool added = [] {
     decoders().add({{.name = "bilinear", .summary = "for tests", .defaults = BilinearOptions{}},

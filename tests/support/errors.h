@@ -34,7 +34,7 @@ template <class Expected = Error, class Body>
   return ::testing::AssertionFailure() << "no exception";
 }
 
-/// The message of the Error that body() throws; "" where it throws none.
+/// The message of the Error that body() throws; "" if it throws none.
 template <class Body>
 std::string error_of(const Body& body) {
   try {

@@ -24,7 +24,7 @@
 namespace curnm::testing {
 
 struct HttpRequest {
-  std::size_t number = 0;  // of this server, from 0
+  std::size_t number = 0;  // request number on this server, from 0
   std::string path;
   std::map<std::string, std::string> headers;  // names in lower case
 
@@ -34,16 +34,16 @@ struct HttpRequest {
   }
 };
 
-/// What the server has to give, and how well it behaves.
+/// The server's response, and how well it behaves.
 struct HttpReply {
   int status = 200;
   std::string body = {};
-  std::string etag = {};         // none when empty
-  std::string location = {};     // of a redirection
-  bool ranges = true;            // false: sends everything, whatever was asked for
-  bool if_range = true;          // false: sends the range of whatever version it has
-  std::int64_t range_shift = 0;  // by which the range that is sent misses the one asked for
-  std::size_t range_size = std::string::npos;  // sends no more of a range
+  std::string etag = {};                       // none when empty
+  std::string location = {};                   // of a redirection
+  bool ranges = true;                          // false: sends everything, whatever was asked for
+  bool if_range = true;                        // false: sends the range of whatever version it has
+  std::int64_t range_shift = 0;                // offset of the range sent from the one requested
+  std::size_t range_size = std::string::npos;  // upper limit of a range
   std::int64_t close_after = -1;               // bytes of the body; -1 sends all of it
   std::int64_t stall_after = -1;      // bytes of the body, then silence until the client leaves
   std::chrono::milliseconds pause{};  // after each 1000 bytes
@@ -108,7 +108,7 @@ class HttpServer {
     while (!stopping_) {
       const int client = ::accept(listener_, nullptr, nullptr);
       if (client < 0) continue;
-      // A client that says nothing must not hold the test up.
+      // A silent client must not block the test.
       const timeval patience{.tv_sec = 5, .tv_usec = 0};
       ::setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
       const std::string text = receive_head(client);
@@ -168,7 +168,7 @@ class HttpServer {
     send_body(client, reply);
   }
 
-  /// Reduces the body to a range `bytes=N-`; returns the header that says so.
+  /// Reduces the body to a range `bytes=N-`; returns the matching header.
   static std::string cut_range(const std::string& range, HttpReply& reply) {
     const std::string total = std::to_string(reply.body.size());
     const std::int64_t first = std::stoll(range.substr(range.find('=') + 1)) + reply.range_shift;

@@ -16,13 +16,13 @@
 #include "support/naive.h"
 #include "support/tensors.h"
 
-// What a trainer gives to a miner, without a trainer.
+// The input of a miner, without a trainer.
 
 namespace curnm::testing {
 
 inline constexpr std::int64_t kMiningWidth = 6;  // D
 
-/// The defaults of a component with what is given; what is given for others is left alone.
+/// The defaults of a component with the given options; options of other components are ignored.
 template <class Entry>
 Options options_of(const Registry<Entry>& components, std::string_view name,
                    const GivenOptions& given = {}) {
@@ -31,7 +31,7 @@ Options options_of(const Registry<Entry>& components, std::string_view name,
   return options;
 }
 
-/// A network of training events with everything that miners know of it.
+/// A network of training events with everything that miners know about it.
 struct MiningNetwork {
   explicit MiningNetwork(EventLog events)
       : log(std::move(events)),
@@ -76,8 +76,8 @@ struct MiningNetwork {
   std::vector<EventId> ids;
 };
 
-/// The log with the sources, and the destinations, of all events later than t in another order: the
-/// future is another one, of the same nodes at the same times.
+/// The log with the sources, and the destinations, of all events later than t permuted: a different
+/// future with the same nodes and times.
 inline EventLog with_other_future(const EventLog& log, Timestamp t, std::uint64_t seed) {
   Rng rng(seed, Stream::kTest);
   std::vector<Event> events = events_of(log);
@@ -100,7 +100,7 @@ inline bool same_candidates(const Candidates& a, const Candidates& b) {
          a.extra.src == b.extra.src && a.extra.dst == b.extra.dst;
 }
 
-/// A training of a network, in batches of one size, by the steps that every training takes.
+/// A training in batches of one size, using the library's own training step.
 class MiningRun {
  public:
   static constexpr std::int64_t kBatch = 40;
@@ -167,7 +167,7 @@ class MiningRun {
     miner().end_epoch(metric);
   }
 
-  /// Everything that the other one has learned.
+  /// Copies everything that the other one has learned.
   void copy(const MiningRun& other) {
     const std::vector<Module*> to = modules();
     const std::vector<Module*> from = other.modules();
@@ -177,7 +177,7 @@ class MiningRun {
     miner().set_state(other.learner_->miner->state());
   }
 
-  /// Those that have parameters.
+  /// The modules that have parameters.
   std::vector<Module*> modules() const {
     return {learner_->model.get(), learner_->decoder.get(), learner_->miner.get()};
   }

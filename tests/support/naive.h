@@ -9,8 +9,7 @@
 
 #include "curnm/graph/event_log.h"
 
-// The plainest possible answers, by loops over the whole log: what the fast structures are tested
-// against.
+// Brute-force answers by loops over the whole log, to test the fast structures against.
 
 namespace curnm::testing {
 
@@ -38,7 +37,8 @@ inline std::vector<Event> events_of(const EventLog& log) {
   return events;
 }
 
-/// Every event followed by its reverse, self-loops alone: what is directed here is mutual there.
+/// Every event followed by its reverse, self-loops once: directed history of the result is mutual
+/// history of the log.
 inline EventLog mirrored(const EventLog& log) {
   std::vector<Event> events;
   for (const Event& event : events_of(log)) {

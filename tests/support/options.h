@@ -6,8 +6,8 @@
 
 namespace curnm::testing {
 
-/// The options of a component with some of them changed; names that it does not have are left
-/// alone, so that one list serves all components of a kind.
+/// The options of a component with some of them changed; names that it does not have are ignored,
+/// so that one list serves all components of a kind.
 template <class Registry>
 Options options_of(const Registry& registry, std::string_view name, const GivenOptions& given) {
   Options options = registry.at(name).defaults;

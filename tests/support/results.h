@@ -33,7 +33,7 @@ inline RunResult failed_run(std::string network, std::string model, std::string 
   return run;
 }
 
-/// Adds a run in a cell of its own.
+/// Adds a run in its own cell.
 inline void add_cell(ResultSet& results, std::string experiment, std::string variant,
                      RunResult run) {
   run.id = static_cast<std::int64_t>(results.runs.size()) + 1;
@@ -41,7 +41,7 @@ inline void add_cell(ResultSet& results, std::string experiment, std::string var
   results.runs.push_back(std::move(run));
 }
 
-/// A number of [0, 1) that depends on the two alone.
+/// A number in [0, 1) that depends on the arguments alone.
 inline double noise(std::int64_t a, std::int64_t b) {
   const double x = std::sin(static_cast<double>(a) * 12.9898 + static_cast<double>(b) * 78.233);
   return std::abs(x * 43758.5453) - std::floor(std::abs(x * 43758.5453));

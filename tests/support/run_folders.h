@@ -7,7 +7,7 @@
 
 namespace curnm::testing {
 
-/// The folder of a run that is over, as `curnm train` leaves it, but shorter.
+/// The folder of a finished run, as `curnm train` writes it, but shorter.
 inline void write_run_folder(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   write_bytes(folder / "options.json",

@@ -4,7 +4,7 @@
 
 namespace curnm::testing {
 
-/// Runs a scope with another number of threads.
+/// Sets another number of threads for a scope.
 class ScopedThreads {
  public:
   explicit ScopedThreads(int threads) : before_(num_threads()) { set_num_threads(threads); }

@@ -26,7 +26,7 @@ inline void write_meta_json(const std::filesystem::path& folder,
   write_bytes(folder / "meta.json", meta.dump(2));
 }
 
-/// A field that the fuzz targets may have made anything at all.
+/// A field that fuzzing may have changed to any type.
 inline std::int64_t number_or_zero(const nlohmann::ordered_json& meta, const char* key) {
   const auto found = meta.find(key);
   return found != meta.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;

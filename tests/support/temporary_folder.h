@@ -60,7 +60,7 @@ class TemporaryFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name; }
 
-  /// Writes a file, and the folders on its way; returns its path.
+  /// Writes a file and creates its parent folders; returns its path.
   std::filesystem::path write(const std::filesystem::path& name, std::string_view bytes) const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());

@@ -2,8 +2,8 @@
 
 #include "curnm/nn/module.h"
 
-// Operations that tests need besides those of the library, each by its own header: all of ATen at
-// once takes longer to compile than most tests.
+// Operations that tests need besides those of the library, each with its own header: all of ATen
+// takes longer to compile than most tests.
 
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/isfinite.h>

@@ -6,7 +6,7 @@
 
 namespace curnm::testing {
 
-/// What a short training of a small model is given; later entries of `more` win.
+/// Options of a short training of a small model; entries of `more` override.
 inline GivenOptions quick(std::string_view model, const GivenOptions& more = {}) {
   GivenOptions given = more;
   given.emplace("model", model);
@@ -19,7 +19,7 @@ inline GivenOptions quick(std::string_view model, const GivenOptions& more = {})
   return given;
 }
 
-/// A run on a network that is there already.
+/// A run on an existing network.
 inline TrainingSession session_of(const GivenOptions& given, const Dataset& dataset) {
   return {resolve_run(given), dataset};
 }
@@ -29,7 +29,7 @@ inline void train(TrainingSession& session) {
   session.train(nobody);
 }
 
-/// Trained, and tested.
+/// Trains and tests.
 inline nlohmann::ordered_json trained_and_tested(const GivenOptions& given, const Dataset& dataset,
                                                  const TestRequest& request = {}) {
   TrainingSession session = session_of(given, dataset);

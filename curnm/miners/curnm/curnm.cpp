@@ -18,14 +18,14 @@ namespace curnm {
 namespace {
 
 /// Curriculum negative mining: for every positive a pool of random, historical and hard candidates;
-/// of all pools of a batch, those whose factors are closest to their positives'; how many, and how
-/// much they count, follows the model's progress.
+/// from all pools of a batch, those whose factors are closest to their positives' are selected; how
+/// many, and how much they weigh, follows the model's progress.
 ///
 /// Differs from the released program in: H_{u,t} is exact; candidate j of positive i is gated with
 /// positive i's factors; the hard cache belongs to the positive event, not to its source; ranking
 /// uses logits, since probabilities saturate; half of the random negatives have another source; pi
-/// stays where it is without progress. docs/decisions.md has the reasons, docs/equations.md the
-/// place of each equation.
+/// is kept in epochs without progress. docs/decisions.md has the reasons, docs/equations.md where
+/// each equation is computed.
 class CurnmMiner final : public NegativeMiner {
  public:
   CurnmMiner(const CurnmOptions& options, const MinerContext& context)
@@ -59,7 +59,7 @@ class CurnmMiner final : public NegativeMiner {
   }
 
   Candidates propose(const EventBatch& batch, const Rng& key) override {
-    // Random negatives are learned from, or at least measured.
+    // Random negatives are needed for the loss, or at least for the training AUC.
     const bool random = difficulty_.delta > 0 || follows_training();
     return pool_.build(batch, difficulty_.caching ? cache_.get() : nullptr, key,
                        {&random_, random ? selected_of(batch.size()) : 0});
@@ -205,7 +205,7 @@ class CurnmMiner final : public NegativeMiner {
     return t == kNever || period_ == 0 ? 0 : (t - first_time_) / period_;
   }
 
-  /// Which logits factors are compared by, each candidate beside its own positive.
+  /// The logits that factors are compared by, each candidate with its own positive.
   static FactorLogits paired(const SplitLogits& logits, const Links& links, const Tensor& owner) {
     const auto of_positive = [&](const Tensor& all) {
       return of_links(all, links.positives()).index_select(0, owner);
@@ -217,7 +217,7 @@ class CurnmMiner final : public NegativeMiner {
   }
 
   /// The relevant factors of the destinations of positives and candidates, [B+n,D]; the irrelevant
-  /// ones, Eq. (11), are what remains of their embeddings. `which`: the places of the candidates in
+  /// ones, Eq. (11), are what remains of their embeddings. `which`: positions of the candidates in
   /// the pools.
   Tensor relevant_factors(const Embedded& embedded, const Times& times, const Tensor& owner,
                           std::span<const std::int64_t> which,
@@ -225,7 +225,7 @@ class CurnmMiner final : public NegativeMiner {
     const Links& links = embedded.links;
     const std::int64_t positives = links.positives().size;
     const std::int64_t candidates = links.candidates().size;
-    // One gather and one split: their gradients come back in one piece.
+    // One gather and one split, so that the backward pass runs once.
     std::vector<std::int64_t> rows;
     rows.reserve(index(2 * positives + candidates));
     for (std::int64_t i = 0; i < positives; ++i) rows.push_back(links.source_root(i));
@@ -247,7 +247,8 @@ class CurnmMiner final : public NegativeMiner {
     return at::cat({positive.relevant, negative.relevant});
   }
 
-  /// Positions of the selected candidates, ascending; `logits` receives those of all.
+  /// Positions of the selected candidates, ascending; `logits` receives the logits of all
+  /// candidates.
   std::vector<std::int64_t> select(const Embedded& embedded, const Decoder& decoder,
                                    const Times& times, Tensor& logits) const {
     const NoGradGuard no_grad;
@@ -271,7 +272,7 @@ class CurnmMiner final : public NegativeMiner {
                     : top(values, selected_of(links.positives().size));
   }
 
-  /// The loss of the links, whose candidates stand at the places `chosen` of the pools.
+  /// The loss of the links, whose candidates are those at positions `chosen` of the pools.
   void learn(const Embedded& embedded, const Decoder& decoder, const Times& times,
              std::span<const std::int64_t> chosen, Mined& mined) const {
     const Links& links = embedded.links;
@@ -324,7 +325,7 @@ class CurnmMiner final : public NegativeMiner {
         false_negative_share(batch, candidates, chosen, *context_.events, *context_.past.pairs);
   }
 
-  /// That of the last epoch, if each one makes progress over those before it.
+  /// pi of the last epoch if every epoch makes progress.
   double least_pi() const {
     double pi = options_.pi;
     for (std::int64_t epoch = 1; epoch < context_.epochs; ++epoch) {
@@ -337,9 +338,9 @@ class CurnmMiner final : public NegativeMiner {
     return options_.curriculum_metric == CurriculumMetric::kTraining;
   }
   bool by_row() const { return options_.select == Selection::kRow; }
-  /// How many candidates of one pool are selected, if each has its share.
+  /// How many candidates of each pool are selected with --select row.
   std::int64_t selected_of_row() const { return selected_count(difficulty_.pi, options_.pool); }
-  /// N_b, of as many pools as there are positives.
+  /// N_b for a batch of that many positives.
   std::int64_t selected_of(std::int64_t positives) const {
     return by_row() ? positives * selected_of_row()
                     : selected_count(difficulty_.pi, positives * options_.pool);
@@ -359,8 +360,8 @@ class CurnmMiner final : public NegativeMiner {
   Difficulty difficulty_;
   double training_auc_sum_ = 0;
   std::int64_t training_batches_ = 0;
-  std::int64_t renewed_ = 0;    // cache slots of this epoch that got another candidate
-  std::int64_t refreshed_ = 0;  // of so many
+  std::int64_t renewed_ = 0;    // cache slots that got a new candidate in this epoch
+  std::int64_t refreshed_ = 0;  // cache slots updated in this epoch
 };
 
 }  // namespace

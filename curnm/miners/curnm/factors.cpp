@@ -12,7 +12,7 @@ Tensor normalise(const Tensor& x, Path path) {
   if (has_kernels(path, x)) return standardise(x);
   const Tensor centred = x - x.mean();
   const Tensor spread = centred.square().mean().sqrt();
-  // Differences that are mere rounding must not be blown up, nor their gradients.
+  // Differences that are only rounding errors must not be amplified, nor their gradients.
   if (spread.item<double>() <= 1e-6 * x.detach().abs().max().item<double>()) {
     return at::ones_like(x);
   }

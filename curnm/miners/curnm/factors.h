@@ -3,7 +3,7 @@
 #include "curnm/nn/linear.h"
 #include "curnm/nn/path.h"
 
-// What drives an interaction, told apart from what does not: CurNM's equations about embeddings,
+// Disentangling what drives an interaction from what does not: CurNM's equations about embeddings,
 // numbered as in the paper.
 
 namespace curnm {
@@ -15,8 +15,8 @@ Tensor normalise(const Tensor& x, Path path = Path::kFast);
 /// b_0, t2v(t)[i] = sin(w_i t + b_i), then D outputs.
 ///
 /// Times are fractions of the training period. Frequencies start log-spaced from one turn per
-/// period to one turn per `shortest`, so that both can be told apart. Phases are computed in
-/// double: float would lose the phase of the fast ones.
+/// period to one turn per `shortest`, so that both scales can be resolved. Phases are computed in
+/// double: float would lose the phase of high frequencies.
 class Time2Vec : public Module {
  public:
   Time2Vec(std::int64_t hidden, std::int64_t width, double shortest, Path path = Path::kFast);
@@ -36,8 +36,8 @@ class Time2Vec : public Module {
   std::shared_ptr<Linear> out_;
 };
 
-/// The two halves of W [context ‖ h] + b, whose sigmoid says how far each component of h is let
-/// through. Two maps that are added, so that a context that many rows share is mapped once.
+/// The two halves of W [context ‖ h] + b, whose sigmoid says how much of each component of h
+/// passes. Two maps that are added, so that a context that many rows share is mapped once.
 class Gate : public Module {
  public:
   explicit Gate(std::int64_t width, Path path = Path::kFast);
@@ -53,7 +53,7 @@ class Gate : public Module {
   std::shared_ptr<Linear> own_;
 };
 
-/// An embedding's relevant factor, and the gate that let it through.
+/// An embedding's relevant factor, and the gate that it passed.
 struct Factor {
   Tensor relevant;  // [n,D]
   Tensor gate;      // [n,D]

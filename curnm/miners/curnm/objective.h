@@ -26,7 +26,7 @@ Tensor closeness(const FactorLogits& logits, double beta,
 Tensor contrastive_loss(const FactorLogits& logits, Contrast kind, Path path = Path::kFast);
 
 /// Eq. (14): L_pos + delta L_rand + (1 - delta) L_sel + lambda L_con. The term mu |Theta|^2 is
-/// weight decay, which is the optimiser's business.
+/// weight decay, which the optimiser applies.
 struct LossParts {
   Tensor positive;
   Tensor random;

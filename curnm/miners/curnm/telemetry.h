@@ -10,12 +10,12 @@
 #include "curnm/sampling/event_batch.h"
 #include "curnm/sampling/history.h"
 
-// What a person needs to see a curriculum at work.
+// Measures that show how a curriculum works.
 
 namespace curnm {
 
 /// AUC of a batch's positives against its random negatives, as scored while training: unlike AP it
-/// does not rise because there are fewer negatives. NaN where a score is no number.
+/// does not rise because there are fewer negatives. NaN if a score is NaN.
 double training_auc(const Tensor& positive, const Tensor& random);
 
 /// Shares of the kinds in the pools and among the chosen candidates, and the mean probability of
