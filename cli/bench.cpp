@@ -19,8 +19,8 @@ constexpr std::int64_t kNeighbors = 10;
 constexpr std::int64_t kHistoryDraws = 5;  // of a pool of 8 at the paper's share of 0.6
 constexpr int kPasses = 5;
 
-/// The (node, time) questions of one training epoch: source, destination and a random destination
-/// of every event, batch by batch.
+/// The (node, time) roots of one training epoch: source, destination and a random destination of
+/// every event, batch by batch.
 struct EpochRoots {
   std::vector<NodeId> nodes;
   std::vector<Timestamp> times;

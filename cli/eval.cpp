@@ -77,7 +77,7 @@ constexpr std::array<std::string_view, 3> kFreeAfterTraining = {"evaluation-batc
 
 /// A trained run, tested as its record says, except where the command line says otherwise.
 ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
-                      const std::function<void(const LinkTask&)>& look) {
+                      const std::function<void(const LinkTask&)>& on_task) {
   const RunFolder folder(flags.target);
   RunSpec spec = read_run(folder, RunUse::kTest);
   for (const auto& [name, value] : flags.given) {
@@ -89,7 +89,7 @@ ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
   }
   set_given(flags.given, spec.task);
   TrainingSession session(spec, open_run_data(spec, flags.data));
-  look(session.task());
+  on_task(session.task());
   session.resume(folder);
   ordered_json result = session.test(request);
   add_comparison(session.task(), request.protocols, result);
@@ -98,12 +98,12 @@ ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
 
 /// A rule without learning.
 ordered_json test_rule(const EvalFlags& flags, const TestRequest& request,
-                       const std::function<void(const LinkTask&)>& look) {
+                       const std::function<void(const LinkTask&)>& on_task) {
   TaskOptions options;
   set_given(flags.given, options);
   refuse_idle(flags.given, options);
   const LinkTask task(open_dataset(flags.target), options);
-  look(task);
+  on_task(task);
   ordered_json result = test_baseline(task, flags.model, request);
   add_comparison(task, request.protocols, result);
   return result;
@@ -126,7 +126,7 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
         "{} is not a run: it has no options.json (--model tests a rule without learning on DATA)",
         flags.target));
   }
-  const auto look = [&](const LinkTask& task) {
+  const auto on_task = [&](const LinkTask& task) {
     if (const std::int64_t all = std::ssize(task.destinations()); flags.mrr > all) {
       say("note: --mrr {} ranks among all {} destinations: there are no more\n", flags.mrr,
           grouped(all));
@@ -136,7 +136,7 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
     request.sink = [dump](auto&&... arguments) { (*dump)(arguments...); };
   };
   const ordered_json result =
-      is_rule ? test_rule(flags, request, look) : test_run(flags, request, look);
+      is_rule ? test_rule(flags, request, on_task) : test_run(flags, request, on_task);
   if (flags.json) {
     fmt::print("{}\n", result.dump(2));
   } else {

@@ -107,7 +107,7 @@ class Networks {
   std::set<std::string> checked_;
 };
 
-bool over(RunState state) { return state == RunState::kDone || state == RunState::kFailed; }
+bool has_ended(RunState state) { return state == RunState::kDone || state == RunState::kFailed; }
 
 /// The work that a grid still needs.
 struct Work {
@@ -117,15 +117,15 @@ struct Work {
 };
 
 /// `states` are those of the jobs. Cells that share a run count once.
-Work work_of(const Experiment& experiment, const std::vector<RunState>& states, Networks& networks,
-             const ResultSet& known) {
+Work remaining_work(const Experiment& experiment, const std::vector<RunState>& states,
+                    Networks& networks, const ResultSet& known) {
   Work work;
   std::set<std::string> seen;
   for (std::size_t i = 0; i < states.size(); ++i) {
     const Job& job = experiment.jobs[i];
     work.plan.add(job, states[i]);
     if (!seen.insert(job.key()).second) continue;
-    if (over(states[i])) {
+    if (has_ended(states[i])) {
       networks.check(job.network, known);
       continue;
     }
@@ -136,7 +136,7 @@ Work work_of(const Experiment& experiment, const std::vector<RunState>& states, 
   return work;
 }
 
-std::string described(const Work& work, const RunnerOptions& options) {
+std::string describe_work(const Work& work, const RunnerOptions& options) {
   if (work.jobs.empty()) return work.plan.table() + "nothing is left to run\n";
   const double seconds = side_by_side(work.seconds, options.workers);
   const bool all_known = std::ranges::find(work.seconds, 0) == work.seconds.end();
@@ -166,8 +166,8 @@ int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
     states.push_back(run ? state_for(store->state(*run), flags.grid) : RunState::kWaiting);
   }
   Networks networks(flags.grid.data_folder, /*fetch=*/false);
-  const Work work = work_of(experiment, states, networks, known);
-  fmt::print("{}", described(work, runner_options(flags.grid)));
+  const Work work = remaining_work(experiment, states, networks, known);
+  fmt::print("{}", describe_work(work, runner_options(flags.grid)));
   return 0;
 }
 
@@ -196,8 +196,8 @@ int run_experiment(const ExperimentFlags& flags) {
   for (std::int64_t run : runs) states.push_back(state_for(store.state(run), flags.grid));
   const ResultSet known = store.load({.curves = false});
   Networks networks(flags.grid.data_folder, /*fetch=*/true);
-  const Work work = work_of(experiment, states, networks, known);
-  say("{}", described(work, options));
+  const Work work = remaining_work(experiment, states, networks, known);
+  say("{}", describe_work(work, options));
 
   std::vector<Assignment> assignments;
   std::map<std::int64_t, double> estimates;

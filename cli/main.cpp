@@ -26,8 +26,8 @@ const CLI::App& innermost(const CLI::App& app) {
   return parsed.empty() ? app : innermost(*parsed.back());
 }
 
-/// Words that nothing claimed: a mistyped flag or command. They explain more than whatever else
-/// went wrong, such as a required flag that is missing because it was mistyped.
+/// Words that no option took: a mistyped flag or command. They explain more than other errors, such
+/// as a required flag that is missing because it was mistyped.
 void reject_leftovers(const CLI::App& app) {
   const CLI::App& command = innermost(app);
   const auto leftovers = command.remaining();

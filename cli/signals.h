@@ -3,7 +3,7 @@
 namespace curnm::cli {
 
 /// From now on the first SIGHUP, SIGINT or SIGTERM is remembered instead of ending the program; a
-/// second one ends it. A SIGHUP that is ignored stays so: nohup wants the work to go on.
+/// second one ends it. An ignored SIGHUP stays ignored: under nohup the work must continue.
 void watch_signals();
 
 /// The signal received, or 0.

@@ -39,7 +39,7 @@ struct TrainFlags {
 };
 
 /// The losses of an epoch and, with a curriculum, its difficulty.
-std::string described(const EpochRecord& record) {
+std::string epoch_text(const EpochRecord& record) {
   std::string text;
   for (const auto& [name, value] : record.losses) text += fmt::format(" {} {:.4f}", name, value);
   const auto measure = [&](const char* name, const char* label) {
@@ -83,7 +83,7 @@ class RunObserver final : public TrainObserver {
 
   void on_epoch(const EpochRecord& record) override {
     say("{}epoch {:>3}  validation AP {:.4f}{} {}  {:.1f} s{}\n", on_terminal_ ? "\r" : "",
-        record.epoch, record.validation_ap, record.best ? "*" : " ", described(record),
+        record.epoch, record.validation_ap, record.best ? "*" : " ", epoch_text(record),
         record.seconds, on_terminal_ ? "\x1b[K" : "");
     folder_.write_metrics(session_.records());
     if (!saved_ || since_checkpoint_.seconds() >= checkpoint_seconds_) save();
@@ -212,7 +212,7 @@ TrainingSession new_session(const TrainFlags& flags, RunSpec spec) {
 }
 
 /// A session for an existing run, before its checkpoint is loaded.
-TrainingSession old_session(const TrainFlags& flags) {
+TrainingSession resumed_session(const TrainFlags& flags) {
   const RunFolder folder(flags.resume);
   RunSpec spec = read_run(folder, RunUse::kContinue);
   set_threads(flags.threads == 0 ? spec.threads : flags.threads);
@@ -230,8 +230,8 @@ int run_train(const TrainFlags& flags, RunSpec spec) {
   watch_signals();
   const bool resuming = !flags.resume.empty();
   const RunFolder folder(resuming ? flags.resume : flags.out);
-  TrainingSession session = resuming ? old_session(flags) : new_session(flags, std::move(spec));
-  const FileLock alone(folder.options(), "training " + folder.path().string());
+  TrainingSession session = resuming ? resumed_session(flags) : new_session(flags, std::move(spec));
+  const FileLock lock(folder.options(), "training " + folder.path().string());
   if (resuming && fs::exists(folder.checkpoint())) {
     session.resume(folder);
     folder.write_metrics(session.records());  // fails now if the folder is not writable
@@ -239,9 +239,9 @@ int run_train(const TrainFlags& flags, RunSpec spec) {
   print_setup(session, folder.path());
 
   RunObserver observer(session, folder, flags);
-  const bool over = session.train(observer);
+  const bool finished = session.train(observer);
   observer.save();
-  if (!over || received_signal() != 0) {
+  if (!finished || received_signal() != 0) {
     say("\nstopped; continue with: curnm train --resume {}\n", folder.path().string());
     if (flags.json) {
       const ordered_json state = {{"state", "paused"},

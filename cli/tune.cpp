@@ -227,22 +227,22 @@ class Study {
   }
 
   /// Trains the best trials so far up to the rung's epochs.
-  RunnerOutcome climb(const Rung& rung, std::int64_t number) {
+  RunnerOutcome run_rung(const Rung& rung, std::int64_t number) {
     std::vector<double> scores;
     for (const Trial& trial : trials_) {
       // A trial dropped on an earlier rung stays dropped.
       scores.push_back(trial.rung == std::max<std::int64_t>(0, number - 1) ? trial.score
                                                                            : kNoValue);
     }
-    std::vector<std::size_t> going = best_of(scores, rung.trials);
+    std::vector<std::size_t> chosen = best_of(scores, rung.trials);
     if (number == 0) {
-      going.resize(trials_.size());
-      std::iota(going.begin(), going.end(), 0);
+      chosen.resize(trials_.size());
+      std::iota(chosen.begin(), chosen.end(), 0);
     }
-    say("rung {}: {} trials up to epoch {}\n", number + 1, going.size(), rung.epochs);
-    for (std::size_t trial : going) trials_[trial].rung = number;
-    const RunnerOutcome outcome = train(going, rung.epochs);
-    score(going, rung.epochs);
+    say("rung {}: {} trials up to epoch {}\n", number + 1, chosen.size(), rung.epochs);
+    for (std::size_t trial : chosen) trials_[trial].rung = number;
+    const RunnerOutcome outcome = train(chosen, rung.epochs);
+    score(chosen, rung.epochs);
     return outcome;
   }
 
@@ -270,11 +270,11 @@ class Study {
   }
 
  private:
-  RunnerOutcome train(const std::vector<std::size_t>& going, std::int64_t epochs) {
+  RunnerOutcome train(const std::vector<std::size_t>& chosen, std::int64_t epochs) {
     const ResultSet known = store_.load({.curves = false});
     std::vector<Assignment> assignments;
     std::map<std::int64_t, double> estimates;
-    for (std::size_t i : going) {
+    for (std::size_t i : chosen) {
       const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
       const bool to_the_end = epochs == flags_.options.epochs;
       if (run->state == RunState::kFailed && !flags_.grid.retry_failed) continue;
@@ -294,12 +294,12 @@ class Study {
 
   /// Scores trials by their best validation AP in the first `epochs` epochs. Later epochs do not
   /// count; a trial that has not got that far has no score.
-  void score(const std::vector<std::size_t>& going, std::int64_t epochs) {
+  void score(const std::vector<std::size_t>& chosen, std::int64_t epochs) {
     const ResultSet known = store_.load();
-    for (std::size_t i : going) {
+    for (std::size_t i : chosen) {
       const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
-      const bool came_that_far = run->state == RunState::kDone || run->epochs >= epochs;
-      trials_[i].score = came_that_far ? best_validation_ap(*run, epochs) : kNoValue;
+      const bool reached = run->state == RunState::kDone || run->epochs >= epochs;
+      trials_[i].score = reached ? best_validation_ap(*run, epochs) : kNoValue;
     }
     store_.save_trials(name_, trials_);
   }
@@ -354,7 +354,7 @@ int run_tune(TuneFlags& flags) {
   RunnerOutcome total;
   std::int64_t number = 0;
   for (const Rung& rung : study.rungs()) {
-    const RunnerOutcome outcome = study.climb(rung, number++);
+    const RunnerOutcome outcome = study.run_rung(rung, number++);
     total.elsewhere += outcome.elsewhere;
     total.stopped = outcome.stopped;
     total.disk_full = outcome.disk_full;

@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
   throw OptionError(OptionError::Kind::kValue, std::string(field.name), message);
 }
 
-[[noreturn]] void not_a(const char* kind, const Field& field, std::string_view text) {
+[[noreturn]] void fail_expected(const char* kind, const Field& field, std::string_view text) {
   wrong_value(field, fmt::format("--{} {}: {} was expected", field.name, text, kind));
 }
 
@@ -32,8 +32,8 @@ void check_number(const Field& field, Number value) {
                                  range.empty() ? "a finite number" : range));
 }
 
-std::size_t chosen(const Field& field, std::span<const std::string_view> names,
-                   std::string_view text) {
+std::size_t choice_index(const Field& field, std::span<const std::string_view> names,
+                         std::string_view text) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == text) return i;
   }
@@ -63,19 +63,19 @@ Number parse_whole(const Field& field, std::string_view text) {
       (std::signed_integral<Number> || real >= 0)) {
     return static_cast<Number>(real);
   }
-  not_a("a whole number", field, text);
+  fail_expected("a whole number", field, text);
 }
 
 double parse_real(const Field& field, std::string_view text) {
   double number = 0;
-  if (!read_number(text, number)) not_a("a number", field, text);
+  if (!read_number(text, number)) fail_expected("a number", field, text);
   return number;
 }
 
 bool parse_switch(const Field& field, std::string_view text) {
   if (text == "true" || text == "yes" || text == "on" || text == "1") return true;
   if (text == "false" || text == "no" || text == "off" || text == "0") return false;
-  not_a("true or false", field, text);
+  fail_expected("true or false", field, text);
 }
 
 template <class... Cases>
@@ -119,7 +119,7 @@ void OptionValue::check(const Field& field) const {
 
 void OptionValue::parse(const Field& field, std::string_view given) const {
   std::visit(Overloaded{[&](const Chosen& value) {
-                          value.set(value.at, chosen(field, value.names, given));
+                          value.set(value.at, choice_index(field, value.names, given));
                         },
                         [&](bool* value) { *value = parse_switch(field, given); },
                         [&](std::string* value) { *value = given; },

@@ -31,8 +31,8 @@ enum class Stream : std::uint64_t {
 };
 
 /// Counter-based generator: draw i of a key is a pure function of (key, i), and a key is a pure
-/// function of (seed, stream, epoch, row). Whoever handles row r gets the same numbers, whatever
-/// the thread count, the batch size or the order of the work. There is no global generator.
+/// function of (seed, stream, epoch, row). Row r always gets the same numbers, independent of
+/// thread count, batch size and order of work. There is no global generator.
 ///
 /// Draw i is SplitMix64's output function applied to key + i·golden (Steele, Lea, Flood 2014).
 class Rng {

@@ -89,7 +89,7 @@ class Header {
 
 /// The columns that the user names. Claimed first, since one may have the usual name or position of
 /// another.
-TableLayout asked_columns(Header& header, const ReadOptions& options) {
+TableLayout named_columns(Header& header, const ReadOptions& options) {
   const auto asked = [&](const std::string& name) {
     return name.empty() ? -1 : header.claim(name, {});
   };
@@ -101,7 +101,7 @@ TableLayout asked_columns(Header& header, const ReadOptions& options) {
 TableLayout layout_from_header(const RowReader& rows, const ReadOptions& options) {
   Header header(rows, rows.fields());
   for (const std::string& name : options.drop_columns) header.claim(name, {});
-  TableLayout layout = asked_columns(header, options);
+  TableLayout layout = named_columns(header, options);
   for (std::string_view row_number : {"", "idx", "index", "unnamed: 0", "int_roll"}) {
     header.claim("", {row_number});  // as pandas, DyGLib and TGL write them
   }
@@ -125,7 +125,7 @@ TableLayout layout_by_number(const RowReader& rows, const ReadOptions& options) 
   for (std::size_t i = 1; i <= rows.fields().size(); ++i) numbers.push_back(std::to_string(i));
   Header header(rows, std::vector<std::string_view>(numbers.begin(), numbers.end()));
   for (const std::string& name : options.drop_columns) header.claim(name, {});
-  TableLayout layout = asked_columns(header, options);
+  TableLayout layout = named_columns(header, options);
   header.require(layout.src, {"1"}, "src");
   header.require(layout.dst, {"2"}, "dst");
   header.require(layout.time, {"3"}, "time");

@@ -88,7 +88,7 @@ ordered_json describe(const Dataset& dataset) {
           {"columns", columns}};
 }
 
-/// The document of meta.json. Throws Error for anything that is not one of ours.
+/// The document of meta.json. Throws Error for anything else.
 ordered_json parse_meta(const fs::path& file) {
   // Our files are three levels deep; much deeper ones would exhaust the stack.
   constexpr int kDepth = 8;

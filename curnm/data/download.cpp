@@ -33,13 +33,13 @@ class BrokenTransfer : public Error {
 
 /// Deleter that calls a C library's free function.
 template <auto kFree>
-struct Freed {
+struct CDeleter {
   template <class T>
   void operator()(T* pointer) const {
     kFree(pointer);
   }
 };
-using File = std::unique_ptr<std::FILE, Freed<std::fclose>>;
+using File = std::unique_ptr<std::FILE, CDeleter<std::fclose>>;
 
 fs::path with_suffix(fs::path path, std::string_view suffix) { return path += suffix; }
 
@@ -146,10 +146,10 @@ class Transfer {
   void set(CURLoption option, T value) {
     CURNM_ASSERT(curl_easy_setopt(curl_.get(), option, value) == CURLE_OK);
   }
-  void ask_for_the_rest();
+  void request_rest();
   static std::size_t on_data(char* data, std::size_t, std::size_t count, void* transfer);
   bool receive(std::string_view bytes);
-  Answer judge();
+  Answer classify();
   bool continues_part() const;
   long status() const;
   std::string header(const char* name) const;
@@ -164,8 +164,8 @@ class Transfer {
   Answer answer_ = Answer::kNone;
   std::exception_ptr thrown_;  // by our callback, inside libcurl
   std::array<char, CURL_ERROR_SIZE> reason_{};
-  std::unique_ptr<curl_slist, Freed<curl_slist_free_all>> headers_;
-  std::unique_ptr<CURL, Freed<curl_easy_cleanup>> curl_;
+  std::unique_ptr<curl_slist, CDeleter<curl_slist_free_all>> headers_;
+  std::unique_ptr<CURL, CDeleter<curl_easy_cleanup>> curl_;
 };
 
 Transfer::Transfer(const Address& address, const DownloadOptions& options, Part& part)
@@ -188,11 +188,11 @@ Transfer::Transfer(const Address& address, const DownloadOptions& options, Part&
   set(CURLOPT_WRITEDATA, static_cast<void*>(this));
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // a proxy's
   if (address.is_local) set(CURLOPT_PROXY, "");
-  ask_for_the_rest();
+  request_rest();
 }
 
 /// Only if the server can be asked for the rest of the same version.
-void Transfer::ask_for_the_rest() {
+void Transfer::request_rest() {
   const Origin& origin = part_.origin();
   resuming_ = part_.size() > 0 && origin.url == address_.url && !origin.validator.empty();
   if (!resuming_) return;
@@ -205,7 +205,7 @@ void Transfer::ask_for_the_rest() {
 bool Transfer::run() {
   const CURLcode code = curl_easy_perform(curl_.get());
   if (thrown_) std::rethrow_exception(thrown_);
-  if (code == CURLE_OK && answer_ == Answer::kNone) answer_ = judge();  // there was no body
+  if (code == CURLE_OK && answer_ == Answer::kNone) answer_ = classify();  // there was no body
   if (answer_ == Answer::kStale) return false;
   if (answer_ == Answer::kRefused) fail_refused();
   if (code != CURLE_OK) fail_broken(code);
@@ -226,7 +226,7 @@ std::size_t Transfer::on_data(char* data, std::size_t, std::size_t count, void* 
 
 /// False to end the transfer.
 bool Transfer::receive(std::string_view bytes) {
-  if (answer_ == Answer::kNone) answer_ = judge();
+  if (answer_ == Answer::kNone) answer_ = classify();
   if (answer_ != Answer::kBody) return false;
   part_.append(bytes);
   if (options_.progress) options_.progress(part_.size(), part_.origin().total);
@@ -234,7 +234,7 @@ bool Transfer::receive(std::string_view bytes) {
 }
 
 /// Classifies the answer by its headers and prepares the part for its body.
-Transfer::Answer Transfer::judge() {
+Transfer::Answer Transfer::classify() {
   const long code = status();
   if (code == 200) {
     curl_off_t length = -1;
@@ -319,13 +319,13 @@ void Transfer::fail_broken(CURLcode code) const {
 std::string url_part(CURLU* url, CURLUPart part) {
   char* text = nullptr;
   if (curl_url_get(url, part, &text, CURLU_URLDECODE) != CURLUE_OK) return {};
-  return std::unique_ptr<char, Freed<curl_free>>(text).get();
+  return std::unique_ptr<char, CDeleter<curl_free>>(text).get();
 }
 
 }  // namespace
 
 Address parse_address(const std::string& url) {
-  const std::unique_ptr<CURLU, Freed<curl_url_cleanup>> parsed(curl_url());
+  const std::unique_ptr<CURLU, CDeleter<curl_url_cleanup>> parsed(curl_url());
   const bool valid = curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) == CURLUE_OK;
   const std::string scheme = url_part(parsed.get(), CURLUPART_SCHEME);
   if (!valid || (scheme != "http" && scheme != "https")) {

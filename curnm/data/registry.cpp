@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In the order in which they are asked: the most specific first.
+// In the order in which they are tried: the most specific first.
 constexpr std::array<Reader, 4> kReaders = {{
     {"dyglib", "ml_X.csv with ml_X.npy and ml_X_node.npy", recognises_dyglib, read_dyglib},
     {"tgl", "a folder with edges.csv and edge_features.npy, node_features.npy", recognises_tgl,

@@ -37,7 +37,7 @@ std::int64_t skewed(Rng& rng, std::int64_t n, double exponent) {
   return std::min(static_cast<std::int64_t>(position), n - 1);
 }
 
-/// Ascending: equal steps, or whole seconds of which every one is as likely as any other.
+/// Ascending: equal steps, or uniformly random whole seconds.
 std::vector<Timestamp> event_times(const SyntheticOptions& options) {
   std::vector<Timestamp> times(static_cast<std::size_t>(options.events));
   if (options.distinct_times > 0) {
@@ -67,7 +67,7 @@ std::int32_t preferred(const SyntheticOptions& options, NodeId source, double pr
                                    static_cast<std::uint64_t>(options.communities));
 }
 
-/// Destinations are dealt out to communities in turn: d belongs to community d mod C.
+/// Destinations are assigned to communities round-robin: d belongs to community d mod C.
 struct Destinations {
   NodeId first;  // of the destinations among the nodes
   std::int64_t count;

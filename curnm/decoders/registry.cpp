@@ -5,7 +5,7 @@
 
 namespace curnm {
 
-// One line per decoder, each in the file of its name.
+// One line per decoder; each is defined in the file of its name.
 DecoderEntry additive_decoder();
 
 Registry<DecoderEntry>& decoders() {

@@ -67,7 +67,7 @@ std::vector<NodeId> destinations_of(const EventLog& log, bool bipartite);
 /// the evaluation sets. Immutable; models and trainers keep references to it.
 ///
 /// Training sees the training events alone, without those of hidden nodes. Evaluation sees the
-/// whole network, strictly before the time of each question.
+/// whole network, strictly before the time of each query.
 class LinkTask {
  public:
   /// Throws UsageError for impossible options, Error when the network is too small to split.

@@ -21,7 +21,7 @@ namespace {
 constexpr int kCannotStart = 127;
 
 /// Runs between fork and exec: must not allocate or lock.
-[[noreturn]] void become(const char* program, char* const* argv, int log, pid_t parent) {
+[[noreturn]] void exec_child(const char* program, char* const* argv, int log, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kCannotStart);  // the parent died before prctl
@@ -71,7 +71,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   argv.push_back(nullptr);
   const pid_t parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) become(program.c_str(), argv.data(), log.descriptor(), parent);
+  if (pid_ == 0) exec_child(program.c_str(), argv.data(), log.descriptor(), parent);
   if (pid_ < 0) fail_os("cannot start " + program.string(), errno);
 }
 

@@ -233,7 +233,7 @@ class Reader {
     const auto miners = named_choices(required("miners"), "miners", "miner", vocabulary_.miners);
     const auto all_seeds = seeds(required("seeds"));
     const auto all_variants = variants(part("variants"));
-    std::map<int, Asked> asked;            // by position in the file
+    std::map<int, OptionUse> uses;         // by position in the file
     for (std::int64_t seed : all_seeds) {  // outermost: a complete table of one seed comes first
       for (const Choice& network : networks) {
         for (const Choice& model : models) {
@@ -247,9 +247,9 @@ class Reader {
               Job job{network.name, model.name, miner.name, seed, flags_of(all), variant.name};
               resolve(job, flags_of(variant.options), all, grid.Mark());
               for (const auto& [name, given] : all) {
-                Asked& here =
-                    asked.try_emplace(given.mark.pos, Asked{name, given.mark}).first->second;
-                here.used |= job.flags.contains(name);
+                OptionUse& use =
+                    uses.try_emplace(given.mark.pos, OptionUse{name, given.mark}).first->second;
+                use.used |= job.flags.contains(name);
               }
               experiment.jobs.push_back(std::move(job));
             }
@@ -257,13 +257,13 @@ class Reader {
         }
       }
     }
-    for (const auto& [position, here] : asked) {
-      if (!here.used) wrong(here.mark, fmt::format("{} has no effect on any run", here.name));
+    for (const auto& [position, use] : uses) {
+      if (!use.used) wrong(use.mark, fmt::format("{} has no effect on any run", use.name));
     }
   }
 
   /// An option at one position in the file.
-  struct Asked {
+  struct OptionUse {
     std::string name;
     YAML::Mark mark;
     bool used = false;  // by some run

@@ -25,7 +25,7 @@ struct Worker {
 };
 
 /// The error message that a run ended with, or its last line.
-std::string last_words(const fs::path& log, std::int64_t begin) {
+std::string last_error(const fs::path& log, std::int64_t begin) {
   std::string words;
   const auto file = MappedFile::open(log);
   std::string_view rest = file->text();
@@ -146,7 +146,7 @@ class Runner {
     }
     const bool interrupted = exit.code == 128 + SIGTERM || exit.signal == SIGTERM;
     if (interrupted && outcome_.stopped) return store_.release(assignment.run, "");
-    const std::string words = exit.signal == 0 ? last_words(log(assignment), worker.log_begin) : "";
+    const std::string words = exit.signal == 0 ? last_error(log(assignment), worker.log_begin) : "";
     const std::string reason = words.empty() ? describe(exit) : words;
     if (exit.code == kDiskIsFull) {
       store_.release(assignment.run, reason);

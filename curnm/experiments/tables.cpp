@@ -49,7 +49,7 @@ auto identity(const RunResult& run) {
 }
 
 // Only the last finished run of a cell counts; the same run twice is not a conflict.
-void place(ExperimentRuns& experiment, const std::string& variant, const RunResult& run) {
+void place_run(ExperimentRuns& experiment, const std::string& variant, const RunResult& run) {
   Runs& runs = find_named(experiment.variants, variant).runs;
   const auto earlier = std::find_if(runs.begin(), runs.end(), [&](const RunResult* other) {
     return identity(*other) == identity(run);
@@ -114,7 +114,7 @@ std::int64_t correct(const std::vector<Comparison*>& comparisons) {
   return static_cast<std::int64_t>(tested.size());
 }
 
-bool is_the_papers(const Measure& measure) {
+bool is_paper_measure(const Measure& measure) {
   return measure.protocol == "trans" && measure.metric == "ap";
 }
 
@@ -153,7 +153,7 @@ MeanRanks mean_ranks(const ScoreTable& table, Figure figure) {
 }
 
 double measured_mean(const ScoreCell& cell) { return cell.seeds.summary.mean; }
-double papers_figure(const ScoreCell& cell) { return cell.paper; }
+double paper_figure(const ScoreCell& cell) { return cell.paper; }
 
 /// Summary over the finished runs that have the figure.
 template <class Figure>
@@ -226,12 +226,12 @@ std::vector<ExperimentRuns> experiments_of(const ResultSet& results) {
   std::vector<bool> named(results.runs.size());
   for (const Cell& cell : results.cells) {
     named.at(cell.run) = true;
-    place(find_named(experiments, cell.experiment), cell.variant, results.runs[cell.run]);
+    place_run(find_named(experiments, cell.experiment), cell.variant, results.runs[cell.run]);
   }
   for (std::size_t i = 0; i < results.runs.size(); ++i) {
     // Runs without an experiment may differ in anything: only those with equal options are grouped.
     const RunResult& run = results.runs[i];
-    if (!named[i]) place(find_named(experiments, ""), options_text(run), run);
+    if (!named[i]) place_run(find_named(experiments, ""), options_text(run), run);
   }
   for (ExperimentRuns& experiment : experiments) {
     const auto title = results.titles.find(experiment.name);
@@ -318,7 +318,7 @@ ScoreTable score_table(const Grid& grid, const Measure& measure) {
     ScoreRow row{.network = runs.network, .model = runs.model};
     for (std::size_t i = 0; i < grid.miners.size(); ++i) {
       ScoreCell cell{.seeds = seed_scores(runs.cells[i], measure)};
-      if (is_the_papers(measure)) {
+      if (is_paper_measure(measure)) {
         cell.paper = paper_ap(measure.set, row.network, row.model, grid.miners[i]);
       }
       row.cells.push_back(std::move(cell));
@@ -328,7 +328,7 @@ ScoreTable score_table(const Grid& grid, const Measure& measure) {
       row.cells[i].to_ours = compare(common_seeds(row.cells[i].seeds, row.cells[ours].seeds));
     }
     row.improvement = improvement(row, grid.miners, measured_mean);
-    row.paper_improvement = improvement(row, grid.miners, papers_figure);
+    row.paper_improvement = improvement(row, grid.miners, paper_figure);
     row.baseline = find_baseline(of_network[row.network], measure);
     table.rows.push_back(std::move(row));
   }
@@ -338,7 +338,7 @@ ScoreTable score_table(const Grid& grid, const Measure& measure) {
   }
   table.comparisons = correct(comparisons);
   table.ranks = mean_ranks(table, measured_mean);
-  table.paper_ranks = mean_ranks(table, papers_figure);
+  table.paper_ranks = mean_ranks(table, paper_figure);
   return table;
 }
 
@@ -359,7 +359,7 @@ std::vector<BestOfRow> best_of_models(const ScoreTable& table) {
   });
   for (BestOfRow& row : best) {
     row.percent = average_improvement(row.ours.mean, {{row.other.mean}});
-    if (is_the_papers(table.measure)) {
+    if (is_paper_measure(table.measure)) {
       row.paper_percent = paper_best_of(table.measure.set, row.network);
     }
   }

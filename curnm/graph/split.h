@@ -22,8 +22,8 @@ struct Cuts {
   EventId first_validation = 0;
   EventId first_test = 0;
 };
-/// At the 0.70 and 0.85 quantiles of the times, unless told otherwise. Throws Error for a log
-/// without events and for quantiles that do not ascend within 0 .. 1.
+/// At the 0.70 and 0.85 quantiles of the times by default. Throws Error for a log without events
+/// and for quantiles that do not ascend within 0 .. 1.
 Cuts cuts_by_quantile(const EventLog& log, Boundary boundary = Boundary::kLater,
                       double validation_quantile = 0.70, double test_quantile = 0.85);
 /// At two times. Throws Error unless they ascend.
@@ -39,7 +39,7 @@ Cuts cuts_by_roll(const EventLog& log, const Column<std::uint8_t>& roll);
 std::vector<NodeId> hidden_by_id(std::span<const std::uint64_t> ids, double share);
 
 /// int(share·N) nodes, drawn from those of the test events, as the published programs do: training
-/// then depends on who appears later. Throws Error for a share outside of 0 .. 1.
+/// then depends on which nodes appear later. Throws Error for a share outside of 0 .. 1.
 std::vector<NodeId> hidden_from_test(const EventLog& log, EventId first_test, double share);
 
 /// Chronological train/validation/test parts of a log. The new-node parts are the validation and

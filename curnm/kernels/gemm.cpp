@@ -31,20 +31,20 @@ std::atomic<double> flops = 0;
 /// AVX-512 kernels, before 3.11, keep the address of a buffer in the stack pointer (its issue
 /// 4845): a signal handler would write its frame over the heap. For large products the library
 /// would start its own threads, whose signals would not be blocked.
-class OnThisThread {
+class SingleThreadScope {
  public:
-  OnThisThread() {
+  SingleThreadScope() {
     set_num_threads(1);
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &signals_);
   }
-  ~OnThisThread() {
+  ~SingleThreadScope() {
     ::pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
     set_num_threads(threads_);
   }
-  OnThisThread(const OnThisThread&) = delete;
-  OnThisThread& operator=(const OnThisThread&) = delete;
+  SingleThreadScope(const SingleThreadScope&) = delete;
+  SingleThreadScope& operator=(const SingleThreadScope&) = delete;
 
  private:
   int threads_ = num_threads();
@@ -52,7 +52,7 @@ class OnThisThread {
 };
 
 /// The part of a matrix that starts at (`row`, `column`).
-MatrixView from(const MatrixView& view, std::int64_t row, std::int64_t column) {
+MatrixView submatrix(const MatrixView& view, std::int64_t row, std::int64_t column) {
   const std::int64_t offset =
       view.transposed ? column * view.stride + row : row * view.stride + column;
   return {view.data + offset, view.stride, view.transposed};
@@ -71,9 +71,9 @@ void write_start(std::int64_t m, std::int64_t n, const ProductStart& start, floa
   }
 }
 
-/// c = a·b, or c + a·b. REQUIRES: OnThisThread, k > 0.
-void call(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a, const MatrixView& b,
-          bool adds, float* c, std::int64_t c_stride) {
+/// c = a·b, or c + a·b. REQUIRES: SingleThreadScope, k > 0.
+void sgemm(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a, const MatrixView& b,
+           bool adds, float* c, std::int64_t c_stride) {
   const dnnl_status_t status =
       dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, /*alpha=*/1, a.data,
                  a.stride, b.data, b.stride, adds ? 1.0F : 0.0F, c, c_stride);
@@ -81,8 +81,8 @@ void call(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a, c
 }
 
 /// The same for fewer rows than a block, as a block padded with zeros.
-void call_padded(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a,
-                 const MatrixView& b, bool adds, float* c, std::int64_t c_stride) {
+void sgemm_padded(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a,
+                  const MatrixView& b, bool adds, float* c, std::int64_t c_stride) {
   thread_local std::vector<float> block;
   block.assign(static_cast<std::size_t>(kRows * (k + n)), 0);
   float* rows = block.data();
@@ -91,7 +91,7 @@ void call_padded(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixVie
     std::copy_n(a.data + i * a.stride, k, rows + i * k);
     std::copy_n(c + i * c_stride, adds ? n : 0, results + i * n);
   }
-  call(kRows, n, k, {rows, k}, b, adds, results, n);
+  sgemm(kRows, n, k, {rows, k}, b, adds, results, n);
   for (std::int64_t i = 0; i < m; ++i) std::copy_n(results + i * n, n, c + i * c_stride);
 }
 
@@ -107,10 +107,10 @@ void multiply_rows(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixV
     const std::int64_t whole = count / kRows * kRows;
     float* to = c + first * c_stride;
     if (start.row != nullptr) write_start(count, n, start, to, c_stride);
-    if (whole > 0) call(whole, n, k, from(a, first, 0), b, adds, to, c_stride);
+    if (whole > 0) sgemm(whole, n, k, submatrix(a, first, 0), b, adds, to, c_stride);
     if (whole == count) continue;
-    call_padded(count - whole, n, k, from(a, first + whole, 0), b, adds, to + whole * c_stride,
-                c_stride);
+    sgemm_padded(count - whole, n, k, submatrix(a, first + whole, 0), b, adds,
+                 to + whole * c_stride, c_stride);
   }
 }
 
@@ -128,21 +128,22 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& 
     CURNM_ASSERT(start.row == nullptr);
     const auto parts = small ? 1 : static_cast<int>((m + kSums - 1) / kSums);
     parallel_parts(m, parts, [&](int, std::int64_t first, std::int64_t last) {
-      const OnThisThread alone;
-      call(last - first, n, k, from(a, first, 0), b, start.keep, c + first * c_stride, c_stride);
+      const SingleThreadScope scope;
+      sgemm(last - first, n, k, submatrix(a, first, 0), b, start.keep, c + first * c_stride,
+            c_stride);
     });
     return;
   }
   parallel_chunks(
       (m + kRows - 1) / kRows, small ? 1 : num_threads(),
       [&](int, std::int64_t first_block, std::int64_t last_block) {
-        const OnThisThread alone;
+        const SingleThreadScope scope;
         const std::int64_t first = first_block * kRows;
         const std::int64_t count = std::min(last_block * kRows, m) - first;
         for (std::int64_t j = 0; j < n; j += kColumns) {
           const ProductStart part{start.keep, start.row == nullptr ? nullptr : start.row + j};
-          multiply_rows(count, std::min(kColumns, n - j), k, from(a, first, 0), from(b, 0, j), part,
-                        c + first * c_stride + j, c_stride);
+          multiply_rows(count, std::min(kColumns, n - j), k, submatrix(a, first, 0),
+                        submatrix(b, 0, j), part, c + first * c_stride + j, c_stride);
         }
       });
 }

@@ -43,9 +43,9 @@ struct EnsOptions {
 };
 
 /// The difficulty g at epoch e (from 0) of E.
-double difficulty_at(Pacing course, double start, double progress) {
-  if (course == Pacing::kGeometric) return std::pow(start, 1 - progress);
-  if (course == Pacing::kRoot) {
+double difficulty_at(Pacing pacing, double start, double progress) {
+  if (pacing == Pacing::kGeometric) return std::pow(start, 1 - progress);
+  if (pacing == Pacing::kRoot) {
     return std::min(std::sqrt(start * start + (1 - start * start) * progress), 1.0);
   }
   return std::min(start + progress, 1.0);
@@ -92,8 +92,8 @@ class EnsMiner final : public NegativeMiner {
           // Each independently with probability g, so that a draw does not depend on the batch.
           if (rng.uniform() < difficulty_) {
             node = options_.pairing == Pairing::kSource
-                       ? of_source(batch.src[i], batch.time[i], rng, scratch)
-                       : of_anyone(batch, i, rng);
+                       ? draw_from_source(batch.src[i], batch.time[i], rng, scratch)
+                       : draw_from_anyone(batch, i, rng);
           }
           if (node == kNoNode) {
             destinations_.draw(batch.src[i], batch.time[i], {&node, 1}, rng, scratch.draw);
@@ -117,7 +117,7 @@ class EnsMiner final : public NegativeMiner {
   };
 
   /// Draws a former partner of u by its age at t; kNoNode if there is none.
-  NodeId of_source(NodeId u, Timestamp t, Rng& rng, Scratch& scratch) const {
+  NodeId draw_from_source(NodeId u, Timestamp t, Rng& rng, Scratch& scratch) const {
     const History& partners = *context_.past.partners;
     scratch.nodes.clear();
     scratch.values.clear();
@@ -146,7 +146,7 @@ class EnsMiner final : public NegativeMiner {
   /// Draws the destination of anyone's former pair that does not occur within the batch, by its age
   /// at the beginning of the batch; kNoNode if there is none. Weights are at most 1, so a uniform
   /// draw that is accepted with its weight is a weighted draw, without a pass over all pairs.
-  NodeId of_anyone(const EventBatch& batch, std::size_t i, Rng& rng) const {
+  NodeId draw_from_anyone(const EventBatch& batch, std::size_t i, Rng& rng) const {
     const History& pairs = *context_.past.pairs;
     const Timestamp start = batch.time.front();
     const PairId former = pairs.pairs_before(start);

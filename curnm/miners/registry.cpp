@@ -5,7 +5,7 @@
 
 namespace curnm {
 
-// One line per miner, each in the file of its name.
+// One line per miner; each is defined in the file of its name.
 MinerEntry random_miner();
 MinerEntry recent_miner();
 MinerEntry ens_miner();

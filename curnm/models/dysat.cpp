@@ -74,12 +74,12 @@ class Dysat final : public Model {
 
   std::unique_ptr<Sample> sample(const Roots& roots, Timestamp now, const Rng& key) const override {
     auto sampled = std::make_unique<Snapshots>();
-    DistinctRows asked(context_.num_nodes);
-    for (NodeId node : roots.nodes) sampled->of_roots.push_back(asked.row(node));
+    DistinctRows requested(context_.num_nodes);
+    for (NodeId node : roots.nodes) sampled->of_roots.push_back(requested.row(node));
     for (std::int64_t s = options_.snapshots - 1; s >= 0; --s) {
       const Window window = Window::snapshot(static_cast<int>(s), options_.snapshot_length);
       sampled->parts.push_back(
-          sample_snapshot(asked, now, window, key.split(static_cast<std::uint64_t>(s))));
+          sample_snapshot(requested, now, window, key.split(static_cast<std::uint64_t>(s))));
     }
     return sampled;
   }
@@ -98,7 +98,7 @@ class Dysat final : public Model {
   /// them. The second layer uses only the neighbours of the requested nodes.
   struct Snapshot {
     std::vector<std::int64_t> nodes;   // [U]
-    std::int64_t num_asked = 0;        // Q
+    std::int64_t num_requested = 0;    // Q
     std::vector<std::int64_t> rows;    // [U,K]
     std::vector<std::int32_t> counts;  // [U]
     Timestamp now = 0;                 // of the batch
@@ -108,10 +108,10 @@ class Dysat final : public Model {
     std::vector<Snapshot> parts;         // oldest first
   };
 
-  Snapshot sample_snapshot(const DistinctRows& asked, Timestamp now, const Window& window,
+  Snapshot sample_snapshot(const DistinctRows& requested, Timestamp now, const Window& window,
                            const Rng& key) const {
-    DistinctRows nodes = asked;
-    Snapshot snapshot{.num_asked = asked.size(), .now = now};
+    DistinctRows nodes = requested;
+    Snapshot snapshot{.num_requested = requested.size(), .now = now};
     const auto add_neighbors = [&](std::int64_t first) {
       // One key for both layers: the neighbours of a node do not depend on whether it was
       // requested.
@@ -122,7 +122,7 @@ class Dysat final : public Model {
       snapshot.counts.insert(snapshot.counts.end(), found.counts.begin(), found.counts.end());
     };
     add_neighbors(0);
-    add_neighbors(asked.size());  // neighbours of the nodes just added
+    add_neighbors(requested.size());  // neighbours of the nodes just added
     // Neighbours of neighbours have input states but no first-layer output, which nothing attends
     // to.
     snapshot.nodes.assign(nodes.keys().begin(), nodes.keys().end());
@@ -161,7 +161,7 @@ class Dysat final : public Model {
                context_.path);
     const Tensor first =
         first_->forward(states, neighborhood(snapshot, std::ssize(snapshot.counts)), key.split(2));
-    return second_->forward(first, neighborhood(snapshot, snapshot.num_asked), key.split(3));
+    return second_->forward(first, neighborhood(snapshot, snapshot.num_requested), key.split(3));
   }
 
   /// The recurrence from one snapshot to the next newer one; an undefined state is 0.

@@ -5,7 +5,7 @@
 
 namespace curnm {
 
-// One line per model, each in the file of its name.
+// One line per model; each is defined in the file of its name.
 ModelEntry tgn_model();
 ModelEntry jodie_model();
 ModelEntry dysat_model();

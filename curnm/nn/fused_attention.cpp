@@ -191,7 +191,7 @@ class Forward {
         w_(w),
         plan_(*call.plan),
         call_(call),
-        kept_(call.activations),
+        activations_(call.activations),
         heads_(plan_.heads),
         width_(states.size(1)) {}
 
@@ -203,7 +203,7 @@ class Forward {
 
  private:
   void project_states() {
-    Projections& p = kept_.projections;
+    Projections& p = activations_.projections;
     p.q = affine(
         subset_of_rows(states_, call_.states_used.queries), w_.query,
         plan_.phi.defined() ? affine(plan_.now, w_.query_time, w_.query_bias) : w_.query_bias);
@@ -218,7 +218,7 @@ class Forward {
   /// map^T q, head by head: q·(map x) = (map^T q)·x, and there are fewer queries than neighbours.
   Tensor map_queries(const Tensor& map) const {
     if (!is_present(map)) return {};
-    const Tensor& q = kept_.projections.q;
+    const Tensor& q = activations_.projections.q;
     const Tensor mapped = empty_matrix(q.size(0), heads_ * map.size(1));
     for (std::int64_t h = 0; h < heads_; ++h) {
       multiply_into(head_columns(q, h, heads_), head_rows(map, h, heads_),
@@ -229,43 +229,43 @@ class Forward {
 
   void attend() {
     const std::int64_t attending = call_.order.num_attending;
-    kept_.weights = empty_matrix(attending, plan_.neighbors * heads_);
-    kept_.values = empty_matrix(attending, width_);
-    kept_.times = empty_matrix(attending, heads_ * width_or_zero(plan_.phi));
-    kept_.edges = empty_matrix(attending, heads_ * width_or_zero(plan_.edges));
-    kernels::attend(
-        attention_input(plan_, call_.states_used.rows, call_.order.attending(), kept_.projections),
-        {.weights = float_data(kept_.weights),
-         .values = float_data(kept_.values),
-         .times = float_data(kept_.times),
-         .edges = float_data(kept_.edges)});
-    add_mapped_sums(kept_.times, w_.value_time);
-    add_mapped_sums(kept_.edges, w_.value_edge);
+    activations_.weights = empty_matrix(attending, plan_.neighbors * heads_);
+    activations_.values = empty_matrix(attending, width_);
+    activations_.times = empty_matrix(attending, heads_ * width_or_zero(plan_.phi));
+    activations_.edges = empty_matrix(attending, heads_ * width_or_zero(plan_.edges));
+    kernels::attend(attention_input(plan_, call_.states_used.rows, call_.order.attending(),
+                                    activations_.projections),
+                    {.weights = float_data(activations_.weights),
+                     .values = float_data(activations_.values),
+                     .times = float_data(activations_.times),
+                     .edges = float_data(activations_.edges)});
+    add_mapped_sums(activations_.times, w_.value_time);
+    add_mapped_sums(activations_.edges, w_.value_edge);
   }
 
   void add_mapped_sums(const Tensor& sums, const Tensor& map) {
     if (!is_present(map)) return;
     for (std::int64_t h = 0; h < heads_; ++h) {
       multiply_into(head_columns(sums, h, heads_), head_rows(map, h, heads_).t(),
-                    head_columns(kept_.values, h, heads_), /*add=*/true);
+                    head_columns(activations_.values, h, heads_), /*add=*/true);
     }
   }
 
   Tensor output() {
     const RootOrder& order = call_.order;
     const auto num_roots = std::ssize(order.roots);
-    kept_.mixed = empty_matrix(num_roots, width_);
+    activations_.mixed = empty_matrix(num_roots, width_);
     const Tensor own =
         affine(states_.narrow(0, 0, plan_.num_queries), root_half(w_.out), w_.out_bias);
     kernels::gather(float_data(own), elements_at(plan_.queries, order.roots), width_,
-                    float_data(kept_.mixed));
-    multiply_into(kept_.values, neighbor_half(w_.out).t(),
-                  kept_.mixed.narrow(0, 0, order.num_attending), /*add=*/true);
+                    float_data(activations_.mixed));
+    multiply_into(activations_.values, neighbor_half(w_.out).t(),
+                  activations_.mixed.narrow(0, 0, order.num_attending), /*add=*/true);
     const Tensor z = empty_matrix(num_roots, width_);
-    kept_.mean = at::empty({num_roots}, at::kFloat);
-    kept_.inverse_std = at::empty({num_roots}, at::kFloat);
-    kernels::layer_norm(norm_input(plan_, order, kept_.mixed, w_), float_data(z),
-                        float_data(kept_.mean), float_data(kept_.inverse_std));
+    activations_.mean = at::empty({num_roots}, at::kFloat);
+    activations_.inverse_std = at::empty({num_roots}, at::kFloat);
+    kernels::layer_norm(norm_input(plan_, order, activations_.mixed, w_), float_data(z),
+                        float_data(activations_.mean), float_data(activations_.inverse_std));
     return z;
   }
 
@@ -273,7 +273,7 @@ class Forward {
   const AttentionWeights& w_;
   const AttentionPlan& plan_;
   const LayerCall& call_;
-  Activations& kept_;
+  Activations& activations_;
   std::int64_t heads_;
   std::int64_t width_;
 };
@@ -293,7 +293,7 @@ class Backward {
         w_(w),
         plan_(*call.plan),
         call_(call),
-        kept_(call.activations),
+        activations_(call.activations),
         heads_(plan_.heads),
         width_(states.size(1)) {}
 
@@ -322,10 +322,10 @@ class Backward {
     const Tensor dmixed = empty_floats_like(dnormed);
     d_.weights.gamma = empty_floats_like(w_.gamma);
     d_.weights.beta = empty_floats_like(w_.beta);
-    kernels::layer_norm_backward(norm_input(plan_, call_.order, kept_.mixed, w_), active,
-                                 float_data(kept_.mean), float_data(kept_.inverse_std),
-                                 float_data(dnormed), float_data(dmixed),
-                                 float_data(d_.weights.gamma), float_data(d_.weights.beta));
+    kernels::layer_norm_backward(
+        norm_input(plan_, call_.order, activations_.mixed, w_), active,
+        float_data(activations_.mean), float_data(activations_.inverse_std), float_data(dnormed),
+        float_data(dmixed), float_data(d_.weights.gamma), float_data(d_.weights.beta));
     dmixed_by_query_ = empty_matrix(plan_.num_queries, width_);
     kernels::sum_groups(
         float_data(dmixed),
@@ -333,7 +333,7 @@ class Backward {
         float_data(dmixed_by_query_));
     const Tensor dattending = dmixed.narrow(0, 0, std::ssize(attending_));
     d_.weights.out = empty_floats_like(w_.out);
-    multiply_into(dattending.t(), subset_of_rows(kept_.values, attending_),
+    multiply_into(dattending.t(), subset_of_rows(activations_.values, attending_),
                   neighbor_half(d_.weights.out));
     multiply_into(dmixed_by_query_.t(), states_.narrow(0, 0, plan_.num_queries),
                   root_half(d_.weights.out));
@@ -344,11 +344,11 @@ class Backward {
   /// Backward through the maps after the sum over neighbours, the attention, and the maps of its
   /// queries.
   void through_attention() {
-    const Tensor dtimes = through_sums(kept_.times, w_.value_time, d_.weights.value_time);
-    const Tensor dedges = through_sums(kept_.edges, w_.value_edge, d_.weights.value_edge);
+    const Tensor dtimes = through_sums(activations_.times, w_.value_time, d_.weights.value_time);
+    const Tensor dedges = through_sums(activations_.edges, w_.value_edge, d_.weights.value_edge);
     const std::vector<std::int64_t> roots = elements_at(call_.order.roots, attending_);
     const TableSubset& of_forward = call_.states_used;
-    const Projections& all = kept_.projections;
+    const Projections& all = activations_.projections;
     const TableSubset used(plan_, roots, of_forward.rows.of_roots, all.q.size(0),
                            of_forward.rows.of_slots, all.kv.size(0));
     query_states_ = elements_at(of_forward.queries, used.queries);
@@ -360,7 +360,7 @@ class Backward {
     const Tensor dqe = projections.qe.defined() ? empty_floats_like(projections.qe) : Tensor();
     kernels::attend_backward(attention_input(plan_, used.rows, roots, projections),
                              {.computed = attending_,
-                              .weights = float_data(kept_.weights),
+                              .weights = float_data(activations_.weights),
                               .values = float_data(dvalues_),
                               .times = float_data(dtimes),
                               .edges = float_data(dedges)},
@@ -433,7 +433,7 @@ class Backward {
   const AttentionWeights& w_;
   const AttentionPlan& plan_;
   const LayerCall& call_;
-  const Activations& kept_;
+  const Activations& activations_;
   std::int64_t heads_;
   std::int64_t width_;
   std::vector<std::int64_t> attending_;     // roots with neighbours and a gradient, as positions

@@ -8,7 +8,8 @@
 
 namespace curnm {
 
-/// What one layer of attention needs besides states and weights: who attends to whom, and when.
+/// What one layer of attention needs besides states and weights: which states attend to which, and
+/// when.
 struct AttentionPlan {
   std::int64_t heads = 1;              // H
   std::int64_t neighbors = 1;          // K

@@ -16,7 +16,7 @@
 #include "curnm/prediction/replay.h"
 
 namespace curnm {
-namespace following {  // named, because Predictor::Parts uses it
+namespace predictor_detail {  // named, because Predictor::Parts uses it
 
 /// A model that follows the log, with its current position.
 struct Follower {
@@ -75,10 +75,10 @@ void begin_at_saved_state(const TrainedModel& trained, Follower& follower) {
   follower.replay.begin_at(trained.state_events);
 }
 
-}  // namespace following
+}  // namespace predictor_detail
 
-using following::Follower;
-using following::Indices;
+using predictor_detail::Follower;
+using predictor_detail::Indices;
 
 struct Predictor::Parts {
   Parts(TrainedModel trained_model, Dataset data)
@@ -93,9 +93,11 @@ struct Predictor::Parts {
   /// changes.
   const Follower& present() {
     std::call_once(present_made, [&] {
-      present_follower =
-          std::make_unique<Follower>(following::make_follower(trained, events, indices.past()));
-      if (trained.state_events > 0) following::begin_at_saved_state(trained, *present_follower);
+      present_follower = std::make_unique<Follower>(
+          predictor_detail::make_follower(trained, events, indices.past()));
+      if (trained.state_events > 0) {
+        predictor_detail::begin_at_saved_state(trained, *present_follower);
+      }
       present_follower->replay.advance_to(events.events.size());
     });
     return *present_follower;
@@ -114,17 +116,17 @@ struct Predictor::Parts {
         return follower;
       }
     }
-    auto follower =
-        std::make_unique<Follower>(following::make_follower(trained, events, indices.past()));
+    auto follower = std::make_unique<Follower>(
+        predictor_detail::make_follower(trained, events, indices.past()));
     if (trained.state_events > 0 && trained.state_events <= end) {
-      following::begin_at_saved_state(trained, *follower);
+      predictor_detail::begin_at_saved_state(trained, *follower);
     }
     return follower;
   }
   void give_back(std::unique_ptr<Follower> follower) {
-    constexpr std::size_t kMost = 4;  // each has a memory of all nodes
+    constexpr std::size_t kMaxIdle = 4;  // each has a memory of all nodes
     const std::lock_guard lock(mutex);
-    if (idle.size() < kMost) idle.push_back(std::move(follower));
+    if (idle.size() < kMaxIdle) idle.push_back(std::move(follower));
   }
 
   TrainedModel trained;
@@ -234,7 +236,7 @@ std::vector<Prediction> Predictor::top(NodeId src, Timestamp t, std::int64_t k) 
 
 void add_state(TrainedModel& model, const Dataset& events) {
   const Indices indices(events.events);
-  Follower follower = following::make_follower(model, events, indices.past());
+  Follower follower = predictor_detail::make_follower(model, events, indices.past());
   const EventId whole = events.events.size() / model.batch * model.batch;
   follower.replay.advance_to(whole);
   auto tensors = std::make_shared<TensorFile>(*model.tensors);

@@ -131,7 +131,7 @@ std::vector<double> best_validation_aps(const Method& method) {
 }
 
 /// Removes methods that have nothing to draw.
-std::vector<Method> begun_ones(std::vector<Method> methods) {
+std::vector<Method> methods_with_epochs(std::vector<Method> methods) {
   std::erase_if(methods, [](const Method& method) { return best_validation_aps(method).empty(); });
   return methods;
 }
@@ -232,7 +232,7 @@ std::string figure(std::string_view subject, const std::string& body, std::strin
 }  // namespace
 
 std::string learning_figure(std::string_view subject, const std::vector<Method>& methods) {
-  const std::vector<Method> begun = begun_ones(methods);
+  const std::vector<Method> begun = methods_with_epochs(methods);
   const std::vector<Method> shown = first_and_best(begun);
   const std::vector<int> styles = styles_of(shown);
   std::vector<Curve> curves;

@@ -23,7 +23,7 @@ struct ExtraPairs {
 struct Candidates {
   std::int64_t width = 0;            // M
   std::vector<NodeId> nodes;         // [B,M]: candidate destinations of each positive
-  std::vector<CandidateKind> kinds;  // [B,M]; empty where the miner does not tell them apart
+  std::vector<CandidateKind> kinds;  // [B,M]; empty if the miner does not distinguish kinds
   std::vector<Timestamp> met;        // [B,M]: t_{uv-}, the last event of source and candidate
   std::vector<Timestamp> seen;       // [B,M]: t_{v-}, the last event of the candidate
   /// [B]: 1 if the pool is a late one, which begins with the event's cached candidates; empty if

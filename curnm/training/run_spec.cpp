@@ -39,7 +39,7 @@ bool has(FieldsOf fields, std::string_view name) {
 
 /// Whether any registered component has the option.
 template <class Entry>
-bool some_has(const Registry<Entry>& registry, std::string_view name) {
+bool any_has(const Registry<Entry>& registry, std::string_view name) {
   return std::any_of(registry.begin(), registry.end(), [&](const Entry& entry) {
     Options defaults = entry.defaults;
     return has(defaults, name);
@@ -68,15 +68,15 @@ GivenOptions with_preset(const GivenOptions& given, const MinerEntry& miner) {
 }
 
 /// Throws for an option that no part of this run has.
-[[noreturn]] void refuse_foreign(const std::string& name, RunSpec& spec) {
+[[noreturn]] void refuse_unused(const std::string& name, RunSpec& spec) {
   const auto refuse = [&](std::string_view user, FieldsOf used) {
     throw OptionError(Kind::kNoEffect, name,
                       fmt::format("--{} has no effect on {} (its options: {})", name, user,
                                   fmt::join(option_names(used), ", ")));
   };
-  if (some_has(models(), name)) refuse(spec.train.model, spec.model);
-  if (some_has(miners(), name)) refuse(spec.train.miner, spec.miner);
-  if (some_has(decoders(), name)) refuse(spec.train.decoder, spec.decoder);
+  if (any_has(models(), name)) refuse(spec.train.model, spec.model);
+  if (any_has(miners(), name)) refuse(spec.train.miner, spec.miner);
+  if (any_has(decoders(), name)) refuse(spec.train.decoder, spec.decoder);
   std::vector<std::string> all = {kPreset};
   for (const OptionHelp& option : run_options()) all.emplace_back(option.field.name);
   try {
@@ -119,7 +119,7 @@ RunSpec resolve_leniently(const GivenOptions& given) {
 RunSpec resolve_run(const GivenOptions& given) {
   RunSpec spec = resolve_leniently(given);
   for (const auto& [name, value] : given) {
-    if (name != kPreset && !is_known(name, spec)) refuse_foreign(name, spec);
+    if (name != kPreset && !is_known(name, spec)) refuse_unused(name, spec);
   }
   for_each_part(spec, [&](const char*, FieldsOf part) { refuse_idle(given, part); });
   spec.model.check();
@@ -148,8 +148,8 @@ std::vector<std::string> options_without_effect(const GivenOptions& given) {
   RunSpec spec = resolve_leniently(usable);
   for (const auto& [name, value] : given) {
     if (name == kPreset || is_known(name, spec)) continue;
-    if (!some_has(models(), name) && !some_has(miners(), name) && !some_has(decoders(), name)) {
-      refuse_foreign(name, spec);
+    if (!any_has(models(), name) && !any_has(miners(), name) && !any_has(decoders(), name)) {
+      refuse_unused(name, spec);
     }
     leave_out(name);
   }

@@ -33,7 +33,7 @@ class DivergedLoss : public Error {
 /// One step of training: the paper's loop body. Trainer, benchmarks and tests all use it.
 ///
 /// Every draw of a step is keyed by (seed, purpose, epoch) and by the event, or the node and time,
-/// that it is about: the same whatever batch an event is in.
+/// that it is for: it does not depend on the batch of an event.
 class TrainingStep {
  public:
   /// REQUIRES: the learner outlives this object.

@@ -40,7 +40,7 @@ struct HttpReply {
   std::string body = {};
   std::string etag = {};                       // none when empty
   std::string location = {};                   // of a redirection
-  bool ranges = true;                          // false: sends everything, whatever was asked for
+  bool ranges = true;                          // false: sends everything, whatever was requested
   bool if_range = true;                        // false: sends the range of whatever version it has
   std::int64_t range_shift = 0;                // offset of the range sent from the one requested
   std::size_t range_size = std::string::npos;  // upper limit of a range

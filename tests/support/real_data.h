@@ -7,7 +7,7 @@
 namespace curnm::testing {
 
 /// A real network by name, from the folder CURNM_DATA or the one configured at build time; an empty
-/// path where it is not at hand. Tests then skip and say so:
+/// path if it is not available. Tests then skip and say so:
 ///   const auto path = real_network("uci");
 ///   if (path.empty()) GTEST_SKIP() << "uci is not at hand (set CURNM_DATA)";
 inline std::filesystem::path real_network(const std::string& name) {

@@ -8,7 +8,7 @@
 #include "curnm/base/digest.h"
 #include "support/temporary_folder.h"
 
-// Damage to stored data sets, done by hand.
+// Functions that damage stored data sets.
 
 namespace curnm::testing {
 
