@@ -6,7 +6,7 @@
 #include "curnm/nn/tensor.h"
 
 // Tensors for kernels, which take pointers and lengths but no strides. Arguments of autograd
-// functions around kernels go through `apply_contiguous` or its helper functions; pointers come
+// functions around kernels go through `apply_contiguous` or the functions it calls; pointers come
 // from `float_data` and `row_data`, which refuse a layout that a kernel would misread.
 
 namespace curnm {
