@@ -9,7 +9,9 @@
 #include "curnm/data/open.h"
 #include "curnm/evaluation/negatives.h"
 #include "curnm/graph/split.h"
+#include "curnm/sampling/indices.h"
 #include "curnm/sampling/neighbor_sampler.h"
+#include "curnm/sampling/pair_statistics.h"
 
 namespace curnm::cli {
 namespace {
@@ -88,6 +90,39 @@ double history_rate(const History& history, const EventLog& log) {
   });
 }
 
+/// Pairs as a step has them: each event beside eight random destinations of its source.
+double statistics_rate(const EventLog& log, int threads) {
+  constexpr std::int64_t kCandidates = 8;
+  set_num_threads(threads);
+  const Indices indices(log);
+  const PairStatistics statistics(indices.past(), AgeScale::of(log.time.span()));
+  std::vector<Links> steps;
+  Rng rng(/*seed=*/0, Stream::kBenchmark);
+  for (EventId first = 0; first < log.size(); first += kBatch) {
+    std::vector<NodeId> src;
+    std::vector<NodeId> dst;
+    std::vector<Timestamp> time;
+    for (EventId e = first; e < std::min(first + kBatch, log.size()); ++e) {
+      for (std::int64_t i = 0; i <= kCandidates; ++i) {
+        src.push_back(log.src[e]);
+        dst.push_back(
+            i == 0
+                ? log.dst[e]
+                : log.dst[static_cast<EventId>(rng.below(static_cast<std::uint64_t>(log.size())))]);
+        time.push_back(log.time[e]);
+      }
+    }
+    steps.emplace_back(Pairs{src, dst, time});
+  }
+  return best_rate([&] {
+    std::int64_t rows = 0;
+    for (const Links& links : steps) {
+      rows += std::ssize(statistics.of_pairs(links)) / kPairStatisticsWidth;
+    }
+    return rows;
+  });
+}
+
 double trans_seconds(const History& partners, const EventLog& log) {
   const Cuts cuts = cuts_by_quantile(log);
   const EventLog test = select(log, split(log, cuts).test);
@@ -113,6 +148,7 @@ void run_sampler(const std::string& data, bool json) {
   const double uniform =
       sampler_rate(graph, roots, 2,
                    {.strategy = SamplingStrategy::kUniform, .neighbors = kNeighbors, .layers = 2});
+  const double statistics = statistics_rate(log, 2);
   set_num_threads(cores);
   const double draws = history_rate(history, log);
   const double trans = trans_seconds(history, log);
@@ -123,6 +159,7 @@ void run_sampler(const std::string& data, bool json) {
                                            {"recent_roots_per_s", recent},
                                            {"uniform2_roots_per_s", uniform},
                                            {"history_draws_per_s", draws},
+                                           {"pair_statistics_per_s", statistics},
                                            {"trans_test_seconds", trans},
                                            {"graph_build_seconds", graph_seconds},
                                            {"history_build_seconds", history_seconds}};
@@ -133,6 +170,7 @@ void run_sampler(const std::string& data, bool json) {
   fmt::print("  recent, K = 10, 1 layer, 1 thread       {:>8.2f} M roots/s\n", recent / 1e6);
   fmt::print("  uniform, K = 10, 2 layers, 2 threads    {:>8.2f} M roots/s\n", uniform / 1e6);
   fmt::print("  history draws (5 of H_ut), 1 thread     {:>8.2f} M draws/s\n", draws / 1e6);
+  fmt::print("  statistics of pairs, 2 threads          {:>8.2f} M pairs/s\n", statistics / 1e6);
   fmt::print("  TRANS negatives of the test split       {:>8.4f} s\n", trans);
   fmt::print("  build: adjacency {:.3f} s, history {:.3f} s\n", graph_seconds, history_seconds);
 }

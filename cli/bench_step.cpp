@@ -32,7 +32,7 @@ ordered_json stages_json(const StepTimes& times) {
 }
 
 void run_step(const StepFlags& flags, const CLI::App& command) {
-  refuse_options(flags.given, {"patience", "tolerance", "select-on"}, "a step");
+  refuse_options(flags.given, {"patience", "tolerance", "goal", "select-on"}, "a step");
   GivenOptions given = flags.given;
   const auto miner = given.find("miner");
   const bool curriculum = miner != given.end() && miner->second == "curnm";

@@ -28,7 +28,6 @@ struct EvalFlags {
   std::string model;
   std::string protocol;
   std::string dump;
-  std::int64_t mrr = 0;
   std::int64_t threads = 0;
   GivenOptions given;  // of the task
   bool json = false;
@@ -48,10 +47,11 @@ class ScoreDump {
     for (const ProtocolScores& entry : scores) {
       const auto protocol = static_cast<std::size_t>(entry.protocol);
       const Negatives& negatives = evaluated.negatives[protocol];
-      for (std::size_t i = 0; i < entry.positives.size(); ++i) {
+      const auto& [positive_scores, negative_scores] = entry.fitting;
+      for (std::size_t i = 0; i < positive_scores.size(); ++i) {
         const auto e = static_cast<EventId>(i);
-        row(set, protocol, 1, log.src[e], log.dst[e], log.time[e], entry.positives[i]);
-        row(set, protocol, 0, negatives.src[i], negatives.dst[i], log.time[e], entry.negatives[i]);
+        row(set, protocol, 1, log.src[e], log.dst[e], log.time[e], positive_scores[i]);
+        row(set, protocol, 0, negatives.src[i], negatives.dst[i], log.time[e], negative_scores[i]);
       }
     }
     file_.flush();
@@ -72,8 +72,8 @@ class ScoreDump {
 
 // Options that may change after training. The split may not: it decides what the run has learned
 // from.
-constexpr std::array<std::string_view, 3> kFreeAfterTraining = {"evaluation-batch", "negative-seed",
-                                                                "collisions"};
+constexpr std::array<std::string_view, 4> kFreeAfterTraining = {"evaluation-batch", "negative-seed",
+                                                                "collisions", "rank-among"};
 
 /// A trained run, tested as its record says, except where the command line says otherwise.
 ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
@@ -92,7 +92,7 @@ ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
   on_task(session.task());
   session.resume(folder);
   ordered_json result = session.test(request);
-  add_comparison(session.task(), request.protocols, result);
+  add_comparison(session.task(), request, result);
   return result;
 }
 
@@ -105,12 +105,12 @@ ordered_json test_rule(const EvalFlags& flags, const TestRequest& request,
   const LinkTask task(open_dataset(flags.target), options);
   on_task(task);
   ordered_json result = test_baseline(task, flags.model, request);
-  add_comparison(task, request.protocols, result);
+  add_comparison(task, request, result);
   return result;
 }
 
 void run_eval(const EvalFlags& flags, const CLI::App& command) {
-  TestRequest request{.mrr_negatives = flags.mrr};
+  TestRequest request;
   if (!flags.protocol.empty()) {
     request.protocols = {&find_entry("protocol", protocols(), flags.protocol).protocol, 1};
   }
@@ -127,9 +127,13 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
         flags.target));
   }
   const auto on_task = [&](const LinkTask& task) {
-    if (const std::int64_t all = std::ssize(task.destinations()); flags.mrr > all) {
-      say("note: --mrr {} ranks among all {} destinations: there are no more\n", flags.mrr,
-          grouped(all));
+    // Whoever asks for one protocol gets a ranking only if asked for, too.
+    const bool wanted = flags.protocol.empty() || flags.given.contains("rank-among");
+    request.rank_among = wanted ? task.options().rank_among : 0;
+    const std::int64_t all = std::ssize(task.destinations());
+    if (flags.given.contains("rank-among") && request.rank_among > all) {
+      say("note: --rank-among {} ranks among all {} destinations: there are no more\n",
+          request.rank_among, grouped(all));
     }
     if (flags.dump.empty()) return;
     const auto dump = std::make_shared<ScoreDump>(flags.dump, task.dataset().ids);
@@ -156,9 +160,6 @@ void add_eval(CLI::App& app) {
   for (const BaselineEntry& entry : baselines()) names += fmt::format("{} ", entry.name);
   command->add_option("--model", flags->model, "a rule without learning: " + names);
   command->add_option("--protocol", flags->protocol, "this protocol only");
-  command
-      ->add_option("--mrr", flags->mrr, "also the mean reciprocal rank among this many negatives")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000}));
   add_run_flags(*command, {"task"}, flags->given);
   command->add_option("--dump-scores", flags->dump, "file for one row per scored pair (csv)");
   command->add_option("--threads", flags->threads, "0: all cores");

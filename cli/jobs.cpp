@@ -26,7 +26,7 @@ void resolve_job(Job& job, const RunFlags& own) {
     const RunSpec spec = resolve_run(given());
     job.options = options_json(spec).dump();
     job.epochs = spec.train.epochs;
-    job.judged_by = name_of(spec.train.select_on);
+    job.judged_by = name_of(headline(spec.train.goal, spec.train.select_on));
   } catch (const OptionError& error) {
     throw OptionError(error.kind(), error.option(),
                       fmt::format("{}: {}", job.title(), error.what()));

@@ -6,6 +6,7 @@
 #include "cli/print.h"
 #include "cli/process.h"
 #include "curnm/base/csv.h"
+#include "curnm/base/names.h"
 #include "curnm/data/event_table.h"
 #include "curnm/data/open.h"
 #include "curnm/data/reader.h"
@@ -24,22 +25,34 @@ struct PredictFlags {
   double time = 0;
   std::int64_t topk = 10;
   std::string pairs;
+  std::string question;
   std::int64_t threads = 0;
   bool json = false;
+
+  /// The output that answers: by default the one that fits what is asked for.
+  Question asked() const {
+    if (question.empty()) return pairs.empty() ? Question::kDestination : Question::kPair;
+    const auto names = choice_names(Question{});
+    const auto found = std::ranges::find(names, question);
+    if (found == names.end()) {
+      unknown_name("question", question, std::vector<std::string_view>(names.begin(), names.end()));
+    }
+    return static_cast<Question>(found - names.begin());
+  }
 };
 
-struct Question {
+struct Query {
   NodeId src;
   NodeId dst;
   Timestamp time;
   float score = 0;
 };
 
-std::vector<Question> read_questions(const fs::path& path, const Predictor& predictor) {
+std::vector<Query> read_questions(const fs::path& path, const Predictor& predictor) {
   const TextFile file(path);
   RowReader rows(file.text(), path);
   const TableLayout layout = table_layout(rows, {});
-  std::vector<Question> questions;
+  std::vector<Query> questions;
   while (rows.next()) {
     if (rows.fields().size() != layout.width) {
       rows.fail_here("{} columns instead of {}", rows.fields().size(), layout.width);
@@ -58,13 +71,13 @@ std::vector<Question> read_questions(const fs::path& path, const Predictor& pred
   return questions;
 }
 
-void print_answers(const std::vector<Question>& answers, const IdMap& ids, bool json) {
+void print_answers(const std::vector<Query>& answers, const IdMap& ids, bool json) {
   const auto probability = [](float logit) {
     return 1 / (1 + std::exp(-static_cast<double>(logit)));
   };
   if (json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Question& a : answers) {
+    for (const Query& a : answers) {
       list.push_back({{"src", ids.name(a.src)},
                       {"dst", ids.name(a.dst)},
                       {"time", a.time},
@@ -75,7 +88,7 @@ void print_answers(const std::vector<Question>& answers, const IdMap& ids, bool 
     return;
   }
   fmt::print("src,dst,time,probability\n");
-  for (const Question& a : answers) {
+  for (const Query& a : answers) {
     fmt::print("{},{},{},{:.6f}\n", csv_field(ids.name(a.src)), csv_field(ids.name(a.dst)), a.time,
                probability(a.score));
   }
@@ -95,30 +108,30 @@ Predictor open_predictor(const PredictFlags& flags) {
   return {std::move(model), std::move(dataset)};
 }
 
-std::vector<Question> likeliest(const Predictor& predictor, const PredictFlags& flags) {
+std::vector<Query> likeliest(const Predictor& predictor, const PredictFlags& flags) {
   const NodeId src = predictor.find(flags.src);
   const EventLog& log = predictor.dataset().events;
   if (is_bipartite(log) && std::ranges::find(log.src, src) == log.src.end()) {
     say("note: {} is no source of this network but a destination\n", flags.src);
   }
-  std::vector<Question> answers;
-  for (const Prediction& found : predictor.top(src, flags.time, flags.topk)) {
+  std::vector<Query> answers;
+  for (const Prediction& found : predictor.top(src, flags.time, flags.topk, flags.asked())) {
     answers.push_back({src, found.node, flags.time, found.logit});
   }
   return answers;
 }
 
-std::vector<Question> scored_pairs(const Predictor& predictor, const std::string& file) {
-  std::vector<Question> questions = read_questions(file, predictor);
+std::vector<Query> scored_pairs(const Predictor& predictor, const PredictFlags& flags) {
+  std::vector<Query> questions = read_questions(flags.pairs, predictor);
   std::vector<NodeId> src;
   std::vector<NodeId> dst;
   std::vector<Timestamp> time;
-  for (const Question& question : questions) {
+  for (const Query& question : questions) {
     src.push_back(question.src);
     dst.push_back(question.dst);
     time.push_back(question.time);
   }
-  const std::vector<float> scores = predictor.score({src, dst, time});
+  const std::vector<float> scores = predictor.score({src, dst, time}, flags.asked());
   for (std::size_t i = 0; i < scores.size(); ++i) questions[i].score = scores[i];
   return questions;
 }
@@ -127,7 +140,7 @@ void run_predict(const PredictFlags& flags) {
   set_threads(flags.threads);
   const Predictor predictor = open_predictor(flags);
   print_answers(
-      flags.pairs.empty() ? likeliest(predictor, flags) : scored_pairs(predictor, flags.pairs),
+      flags.pairs.empty() ? likeliest(predictor, flags) : scored_pairs(predictor, flags),
       predictor.dataset().ids, flags.json);
 }
 
@@ -146,6 +159,9 @@ void add_predict(CLI::App& app) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000}))
       ->capture_default_str();
   command->add_option("--pairs", flags->pairs, "table of src,dst,time to score instead");
+  command->add_option("--question", flags->question,
+                      "what scores answer: which destination (default with --src), which former "
+                      "partner, or which pair (default with --pairs)");
   command->add_option("--threads", flags->threads, "0: all cores");
   command->add_flag("--json", flags->json, "one JSON document");
   command->callback([flags, command] {

@@ -1,9 +1,33 @@
 #include "cli/test_table.h"
 
 #include "cli/print.h"
-#include "curnm/evaluation/negatives.h"
+#include "curnm/evaluation/goal.h"
 
 namespace curnm::cli {
+
+namespace {
+
+/// MRR and Hits@10 as two more rows of the table.
+void print_ranking(const nlohmann::ordered_json& result) {
+  const auto& all = result["test"]["mrr"];
+  const auto& fresh = result["test_new"];
+  const auto number = [](const nlohmann::ordered_json& ranking, const char* metric) {
+    return fmt::format("{:.4f}", ranking[metric].get<double>());
+  };
+  for (const auto& [metric, title] :
+       {std::pair("mrr", "MRR of "), std::pair("hits10", "Hits@10 of ")}) {
+    fmt::print("{:<20}{:>10}{:>10}{:>12}",
+               title + grouped(all["candidates"].get<std::int64_t>() + 1), number(all, metric), "",
+               fresh.is_null() ? "-" : number(fresh["mrr"], metric));
+    if (result.contains("best_ranking")) {
+      fmt::print("   {} {}", number(result["best_ranking"], metric),
+                 result["best_ranking"]["name"].get<std::string>());
+    }
+    fmt::print("\n");
+  }
+}
+
+}  // namespace
 
 void print_results(const nlohmann::ordered_json& result) {
   fmt::print("{:<20}{:>10}{:>10}{:>12}   {}\n", "test AP", "all", "global", "new nodes",
@@ -22,11 +46,26 @@ void print_results(const nlohmann::ordered_json& result) {
     }
     fmt::print("\n");
   }
-  if (result["test"].contains("mrr")) {
-    const auto& fresh = result["test_new"];
-    fmt::print("{:<20}{:>10.4f}{:>10}{:>12}\n", "MRR", result["test"]["mrr"].get<double>(), "",
-               fresh.is_null() ? "-" : fmt::format("{:.4f}", fresh["mrr"].get<double>()));
+  if (result["test"].contains("mrr")) print_ranking(result);
+}
+
+std::string standing(const nlohmann::ordered_json& result) {
+  std::vector<std::string> above;
+  std::vector<std::string> below;
+  for (const Question question : kQuestions) {
+    const std::string protocol(name_of(protocol_of(question)));
+    const double ap = result["test"][protocol]["ap"];
+    const double rule = result["best_baseline"][protocol]["ap"];
+    (ap > rule ? above : below)
+        .push_back(fmt::format("which {} ({:.3f} against {:.3f})", name_of(question), ap, rule));
   }
+  std::string text;
+  if (!above.empty()) text = fmt::format("Above the best rule on {}.", fmt::join(above, ", "));
+  if (below.empty()) return text;
+  return fmt::format(
+      "{}{}Not above it on {}: try --decoder pair --miner mixture, --walk on, or more epochs; a rule "
+      "that is hard to beat may be all that there is to know.",
+      text, text.empty() ? "" : " ", fmt::join(below, ", "));
 }
 
 }  // namespace curnm::cli

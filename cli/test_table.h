@@ -8,4 +8,8 @@ namespace curnm::cli {
 /// without learning as columns.
 void print_results(const nlohmann::ordered_json& result);
 
+/// How a run stands against the best rule on each question, and what to try where it is below, in a
+/// sentence or two. REQUIRES: a result with all protocols and their best rules.
+std::string standing(const nlohmann::ordered_json& result);
+
 }  // namespace curnm::cli

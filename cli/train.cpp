@@ -171,8 +171,9 @@ void print_setup(const TrainingSession& session, const std::string& folder) {
 ordered_json finish(TrainingSession& session, const RunFolder& folder) {
   double seconds = 0;
   for (const EpochRecord& record : session.records()) seconds += record.training_seconds();
-  ordered_json result = session.test();
-  add_comparison(session.task(), all_protocols(), result);
+  const TestRequest request{.rank_among = session.spec().task.rank_among};
+  ordered_json result = session.test(request);
+  add_comparison(session.task(), request, result);
   result["epochs"] = session.records().size();
   result["best_epoch"] = session.best_epoch();
   result["seconds_per_epoch"] = seconds / static_cast<double>(session.records().size());
@@ -257,6 +258,7 @@ int run_train(const TrainFlags& flags, RunSpec spec) {
     fmt::print("{}\n", result.dump(2));
   } else {
     print_results(result);
+    fmt::print("{}\n", standing(result));
     fmt::print("best epoch {} of {}; details in {}/result.json and metrics.jsonl\n",
                result["best_epoch"].get<int>(), result["epochs"].get<int>(),
                folder.path().string());

@@ -15,7 +15,8 @@ using namespace curnm;
 class Acquainted final : public Decoder {
  public:
   explicit Acquainted(const DecoderContext& context)
-      : map_(register_module("map", std::make_shared<Linear>(context.width, context.width))),
+      : Decoder(context),
+        map_(register_module("map", std::make_shared<Linear>(context.width, context.width))),
         age_(register_module("age", std::make_shared<Linear>(1, 1))) {}
 
   void use(const Past& past) override { past_ = past; }
@@ -33,7 +34,7 @@ class Acquainted final : public Decoder {
     const Tensor h_u = z.index_select(0, to_tensor(sources, z.device()));
     const Tensor h_v = z.index_select(0, to_tensor(links.destination(), z.device()));
     const Tensor age = (*age_)(to_tensor(ages, z.device()).unsqueeze(1)).squeeze(1);
-    return ((*map_)(h_u)*h_v).sum(1) + age;
+    return (((*map_)(h_u)*h_v).sum(1) + age).unsqueeze(1);
   }
 
  private:

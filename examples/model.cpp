@@ -12,7 +12,7 @@
 
 using namespace curnm;
 
-struct ActivityOptions {
+struct RecencyOptions {
   std::int64_t width = 32;
 
   void fields(const FieldVisitor& visit) {
@@ -20,9 +20,9 @@ struct ActivityOptions {
   }
 };
 
-class Activity final : public Model {
+class Recency final : public Model {
  public:
-  explicit Activity(const ActivityOptions& options)
+  explicit Recency(const RecencyOptions& options)
       : map_(register_module("map", std::make_shared<Linear>(2, options.width))) {}
 
   std::int64_t width() const override { return map_->weight.size(0); }
@@ -44,9 +44,9 @@ class Activity final : public Model {
 };
 
 int main() {
-  models().add({{"activity", "how recently and how often a node was active", ActivityOptions{}},
+  models().add({{"activity", "how recently and how often a node was active", RecencyOptions{}},
                 [](const Options& options, const ModelContext&) {
-                  return std::make_shared<Activity>(options.as<ActivityOptions>());
+                  return std::make_shared<Recency>(options.as<RecencyOptions>());
                 }});
   TrainingSession session(
       resolve_run({{"model", "activity"}, {"epochs", "5"}, {"learning-rate", "1e-2"}}),

@@ -26,6 +26,7 @@ struct Component {
   std::string summary;
   Options defaults = {};             // its own struct of options
   std::vector<Preset> presets = {};  // the first is the default
+  GivenOptions run_defaults = {};    // what a run with it starts from, of other options
 };
 
 /// The components of a kind by name: the built-in ones and those that a program using the library

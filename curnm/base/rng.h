@@ -28,6 +28,9 @@ enum class Stream : std::uint64_t {
   kCandidates = 17,         // by event
   kTrainingNeighbors = 18,  // by node and time
   kDropout = 19,            // by node and time
+  kTypicalLinks = 20,       // by event
+  kWalkSketch = 21,         // by node
+  kFittedRules = 22,        // by event
 };
 
 /// Counter-based generator: draw i of a key is a pure function of (key, i), and a key is a pure

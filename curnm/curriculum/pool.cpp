@@ -70,14 +70,7 @@ Candidates NegativePool::build(const EventBatch& batch, const HardCache* late, c
                         extra[i]);
     }
   });
-  const auto append = [](auto& to, const auto& from) {
-    to.insert(to.end(), from.begin(), from.end());
-  };
-  for (const ExtraPairs& of_row : extra) {
-    append(pool.extra.rows, of_row.rows);
-    append(pool.extra.src, of_row.src);
-    append(pool.extra.dst, of_row.dst);
-  }
+  for (const ExtraPairs& of_row : extra) pool.extra.append(of_row);
   return pool;
 }
 

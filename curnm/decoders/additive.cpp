@@ -14,10 +14,11 @@ namespace {
 class AdditiveDecoder final : public Decoder {
  public:
   explicit AdditiveDecoder(const DecoderContext& context)
-      : source_(register_module("source", std::make_shared<Linear>(context.width, context.width))),
+      : Decoder(context),
+        source_(register_module("source", std::make_shared<Linear>(context.width, context.width))),
         destination_(
             register_module("destination", std::make_shared<Linear>(context.width, context.width))),
-        out_(register_module("out", std::make_shared<Linear>(context.width, 1))),
+        out_(register_module("out", std::make_shared<Linear>(context.width, context.outputs))),
         path_(context.path) {}
 
   Tensor logits(const Links& links, const Tensor& z) const override {
@@ -31,15 +32,15 @@ class AdditiveDecoder final : public Decoder {
     const Tensor destination_of = projected.destination_of.narrow(0, 0, n);
     const Tensor part = linear(parts, *destination_, path_);
     SplitLogits result{.whole = logits_of(projected)};
-    if (has_kernels(path_, z)) {
+    if (has_fused_logits(z)) {
       const PartLogits both =
           split_logits(projected.sources, source_of, projected.destinations, destination_of, part,
                        out_->weight, out_->bias, destination_->bias);
-      result.part = both.parts;
-      result.rest = both.rests;
+      result.part = both.parts.unsqueeze(1);
+      result.rest = both.rests.unsqueeze(1);
     } else {
-      const Tensor from = projected.sources.index_select(0, source_of);
-      const Tensor whole = projected.destinations.index_select(0, destination_of);
+      const Tensor from = select_rows(projected.sources, source_of, path_);
+      const Tensor whole = select_rows(projected.destinations, destination_of, path_);
       result.part = logit(from, part);
       result.rest = logit(from, whole - part + destination_->bias);  // the bias was subtracted, too
     }
@@ -63,16 +64,19 @@ class AdditiveDecoder final : public Decoder {
   };
 
   Tensor logits_of(const Projected& projected) const {
-    if (has_kernels(path_, projected.sources)) {
+    if (has_fused_logits(projected.sources)) {
       return link_logits(projected.sources, projected.source_of, projected.destinations,
-                         projected.destination_of, out_->weight, out_->bias);
+                         projected.destination_of, out_->weight, out_->bias)
+          .unsqueeze(1);
     }
-    return logit(projected.sources.index_select(0, projected.source_of),
-                 projected.destinations.index_select(0, projected.destination_of));
+    return logit(select_rows(projected.sources, projected.source_of, path_),
+                 select_rows(projected.destinations, projected.destination_of, path_));
   }
 
+  bool has_fused_logits(const Tensor& x) const { return outputs() == 1 && has_kernels(path_, x); }
+
   Tensor logit(const Tensor& source, const Tensor& destination) const {
-    return (*out_)(at::relu(source + destination)).squeeze(-1);
+    return linear(at::relu(source + destination), *out_, path_);
   }
 
   std::shared_ptr<Linear> source_;

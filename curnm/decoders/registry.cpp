@@ -7,10 +7,12 @@ namespace curnm {
 
 // One line per decoder; each is defined in the file of its name.
 DecoderEntry additive_decoder();
+DecoderEntry pair_decoder();
 
 Registry<DecoderEntry>& decoders() {
   static Registry<DecoderEntry> registry("decoder", {
                                                         additive_decoder(),
+                                                        pair_decoder(),
                                                     });
   return registry;
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "curnm/base/names.h"
+#include "curnm/base/parallel.h"
+#include "curnm/evaluation/fitted_rules.h"
 
 namespace curnm {
 namespace {
@@ -14,12 +16,14 @@ class RuleScorer final : public Scorer {
  public:
   explicit RuleScorer(Rule rule) : rule_(std::move(rule)) {}
 
-  std::vector<float> score(const Pairs& pairs, Timestamp) override {
-    std::vector<float> scores;
-    scores.reserve(pairs.src.size());
-    for (std::size_t i = 0; i < pairs.src.size(); ++i) {
-      scores.push_back(static_cast<float>(rule_(pairs.src[i], pairs.dst[i], pairs.time[i])));
-    }
+  Scores score(const Pairs& pairs, Timestamp) override {
+    Scores scores{.values = std::vector<float>(pairs.src.size())};
+    parallel_for(pairs.size(), /*grain=*/1024, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = index(begin); i < index(end); ++i) {
+        scores.values[i] =
+            static_cast<float>(rule_(pairs.src[i], pairs.dst[i], pairs.time[i]));
+      }
+    });
     return scores;
   }
 
@@ -84,7 +88,7 @@ std::unique_ptr<Scorer> popularity(const LinkTask& task) {
   });
 }
 
-constexpr std::array<BaselineEntry, 7> kBaselines = {{
+constexpr std::array<BaselineEntry, 9> kBaselines = {{
     {"recency-src", "how recently the source was active", recency_src},
     {"recency-dst", "how recently the destination was active", recency_dst},
     {"recency-src-dst", "the sum of both ages", recency_src_dst},
@@ -93,6 +97,8 @@ constexpr std::array<BaselineEntry, 7> kBaselines = {{
     {"edgebank-window", "whether it was seen within the length of the test period",
      edgebank_window},
     {"popularity", "how many events the destination has had", popularity},
+    {"best-statistic", "the statistic of the pair that tells training events best", best_statistic},
+    {"ages", "a logistic regression on ages, fitted to training events", age_regression},
 }};
 
 }  // namespace

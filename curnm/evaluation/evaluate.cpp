@@ -44,56 +44,78 @@ std::vector<ProtocolScores> score_protocols(Scorer& scorer, const EvaluationSet&
              append(dst, std::span(negatives.dst).subspan(first, size));
              append(time, batch.time);
            }
-           const std::vector<float> all = scorer.score({src, dst, time}, batch.time.front());
+           const Scores all = scorer.score({src, dst, time}, batch.time.front());
+           const auto add = [&](std::size_t p, std::span<const float> of_all, Contest& contest) {
+             append(contest.positives, of_all.first(size));
+             append(contest.negatives, of_all.subspan((p + 1) * size, size));
+           };
            for (std::size_t p = 0; p < scores.size(); ++p) {
-             append(scores[p].positives, std::span(all).first(size));
-             append(scores[p].negatives, std::span(all).subspan((p + 1) * size, size));
+             add(p, all.of(question_of(scores[p].protocol)), scores[p].fitting);
+             if (all.outputs > 1) add(p, all.single(), scores[p].single);
            }
          });
   return scores;
 }
 
-std::vector<float> score_in_blocks(Scorer& scorer, const Pairs& pairs, Timestamp now) {
+Scores score_in_blocks(Scorer& scorer, const Pairs& pairs, Timestamp now) {
   constexpr std::size_t kBlock = 4096;
-  std::vector<float> scores;
+  Scores scores;
   for (std::size_t first = 0; first < pairs.src.size(); first += kBlock) {
     const std::size_t size = std::min(kBlock, pairs.src.size() - first);
-    append(scores, scorer.score({pairs.src.subspan(first, size), pairs.dst.subspan(first, size),
-                                 pairs.time.subspan(first, size)},
-                                now));
+    const Scores block =
+        scorer.score({pairs.src.subspan(first, size), pairs.dst.subspan(first, size),
+                      pairs.time.subspan(first, size)},
+                     now);
+    scores.outputs = block.outputs;
+    append(scores.values, block.values);
   }
   return scores;
 }
 
-double mean_reciprocal_rank(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
-                            std::int64_t negatives) {
+Ranking rank_destinations(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
+                          std::int64_t others) {
+  constexpr std::size_t kBlock = 1 << 16;  // pairs
   DrawScratch scratch;
-  double sum = 0;
+  Ranking ranking;
   replay(scorer, set.positives, task.evaluation_batch(),
          [&](const EventBatch& batch, std::int64_t begin, std::int64_t) {
            std::vector<NodeId> src;
            std::vector<NodeId> dst;
            std::vector<Timestamp> time;
            std::vector<std::size_t> starts;
+           const auto rank = [&] {
+             starts.push_back(dst.size());
+             const std::vector<float> all =
+                 score_in_blocks(scorer, {src, dst, time}, batch.time.front())
+                     .of(Question::kDestination);
+             for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+               const auto row = std::span(all).subspan(starts[i], starts[i + 1] - starts[i]);
+               const double reciprocal = reciprocal_rank(row.front(), row.subspan(1));
+               ranking.mrr += reciprocal;
+               ranking.hits10 += reciprocal >= 0.1 ? 1 : 0;
+               ranking.candidates = std::max(ranking.candidates, std::ssize(row) - 1);
+             }
+             src.clear();
+             dst.clear();
+             time.clear();
+             starts.clear();
+           };
            for (std::size_t i = 0; i < batch.src.size(); ++i) {
              starts.push_back(dst.size());
              dst.push_back(batch.dst[i]);
              Rng rng(task.options().negative_seed, Stream::kRanking, 0,
                      static_cast<std::uint64_t>(begin) + i);
-             draw_absent(task.pairs(), task.destinations(), batch.src[i], batch.time[i], negatives,
+             draw_absent(task.pairs(), task.destinations(), batch.src[i], batch.time[i], others,
                          rng, scratch, [&](NodeId v) { dst.push_back(v); });
              src.resize(dst.size(), batch.src[i]);
              time.resize(dst.size(), batch.time[i]);
+             if (dst.size() >= kBlock) rank();
            }
-           starts.push_back(dst.size());
-           const std::vector<float> all =
-               score_in_blocks(scorer, {src, dst, time}, batch.time.front());
-           for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
-             const auto row = std::span(all).subspan(starts[i], starts[i + 1] - starts[i]);
-             sum += reciprocal_rank(row.front(), row.subspan(1));
-           }
+           if (!starts.empty()) rank();
          });
-  return sum / static_cast<double>(set.positives.size());
+  ranking.mrr /= static_cast<double>(set.positives.size());
+  ranking.hits10 /= static_cast<double>(set.positives.size());
+  return ranking;
 }
 
 }  // namespace curnm

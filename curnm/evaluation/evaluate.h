@@ -9,11 +9,17 @@
 
 namespace curnm {
 
-/// The scores of one protocol, row i of both belonging to positive i.
-struct ProtocolScores {
-  Protocol protocol;
+/// Scores of positives and negatives, row i of both belonging to positive i.
+struct Contest {
   std::vector<float> positives;
   std::vector<float> negatives;
+};
+
+/// The scores of one protocol.
+struct ProtocolScores {
+  Protocol protocol;
+  Contest fitting;  // by the output that answers the protocol's question
+  Contest single;   // by one score for everything; empty where the scorer has one output only
 };
 
 /// One pass over the positives in time order: each batch is scored against the negatives of every
@@ -26,11 +32,18 @@ std::vector<ProtocolScores> score_protocols(Scorer& scorer, const EvaluationSet&
 
 /// As `scorer.score`, in blocks, so that any number of pairs fits in memory. REQUIRES: a score does
 /// not depend on the other pairs.
-std::vector<float> score_in_blocks(Scorer& scorer, const Pairs& pairs, Timestamp now);
+Scores score_in_blocks(Scorer& scorer, const Pairs& pairs, Timestamp now);
 
-/// The mean reciprocal rank of each positive among `negatives` random destinations that are not
-/// partners of its source at its time.
-double mean_reciprocal_rank(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
-                            std::int64_t negatives);
+/// Where true destinations stand among others.
+struct Ranking {
+  double mrr = 0;               // mean reciprocal rank; ties share the mean of their ranks
+  double hits10 = 0;            // share of ranks up to 10
+  std::int64_t candidates = 0;  // most others that one was ranked among
+};
+
+/// Ranks each positive among `others` random destinations, all of them if there are no more, that
+/// are not partners of its source at its time. In blocks: memory does not grow with either.
+Ranking rank_destinations(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
+                          std::int64_t others);
 
 }  // namespace curnm

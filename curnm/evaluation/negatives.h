@@ -9,6 +9,7 @@
 #include "curnm/base/options.h"
 #include "curnm/graph/event_log.h"
 #include "curnm/sampling/history.h"
+#include "curnm/sampling/question.h"
 
 namespace curnm {
 
@@ -32,6 +33,18 @@ enum class Protocol {
 };
 constexpr ChoiceNames<5> choice_names(Protocol) {
   return {"random", "historical", "inductive", "trans", "source_historical"};
+}
+
+/// What the negatives of a protocol are wrong answers to.
+constexpr Question question_of(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::kRandom:
+      return Question::kDestination;
+    case Protocol::kSourceHistorical:
+      return Question::kPartner;
+    default:
+      return Question::kPair;
+  }
 }
 
 struct ProtocolEntry {

@@ -8,10 +8,12 @@ namespace curnm {
 
 using nlohmann::ordered_json;
 
-ordered_json protocol_metrics(const std::vector<ProtocolScores>& scores, std::int64_t batch_size) {
+ordered_json protocol_metrics(const std::vector<ProtocolScores>& scores, std::int64_t batch_size,
+                              Contest ProtocolScores::*contest) {
   ordered_json result;
   for (const ProtocolScores& entry : scores) {
-    const LinkMetrics metrics = link_metrics(entry.positives, entry.negatives, batch_size);
+    const auto& [positives, negatives] = entry.*contest;
+    const LinkMetrics metrics = link_metrics(positives, negatives, batch_size);
     result[std::string(name_of(entry.protocol))] = {{"ap", metrics.ap},
                                                     {"auc", metrics.auc},
                                                     {"ap_global", metrics.ap_global},
@@ -20,10 +22,19 @@ ordered_json protocol_metrics(const std::vector<ProtocolScores>& scores, std::in
   return result;
 }
 
+namespace {
+
+ordered_json to_json(const Ranking& ranking) {
+  return {
+      {"mrr", ranking.mrr}, {"hits10", ranking.hits10}, {"candidates", ranking.candidates}};
+}
+
+}  // namespace
+
 ordered_json test_scorer(const LinkTask& task, const TestRequest& request,
                          const std::function<std::unique_ptr<Scorer>()>& start) {
   ordered_json result;
-  const auto test = [&](const char* name, const EvaluationSet* set) {
+  const auto test = [&](const std::string& name, const EvaluationSet* set) {
     if (set == nullptr) {
       result[name] = nullptr;
       return;
@@ -33,9 +44,12 @@ ordered_json test_scorer(const LinkTask& task, const TestRequest& request,
     if (request.sink) request.sink(name, *set, scores);
     result[name] = protocol_metrics(scores, task.evaluation_batch());
     result[name]["events"] = set->positives.size();
-    if (request.mrr_negatives > 0) {
-      result[name]["mrr"] = mean_reciprocal_rank(*start(), *set, task, request.mrr_negatives);
+    if (request.rank_among > 0) {
+      result[name]["mrr"] = to_json(rank_destinations(*start(), *set, task, request.rank_among));
     }
+    if (scores.empty() || scores.front().single.positives.empty()) return;
+    result[name + "_single"] =
+        protocol_metrics(scores, task.evaluation_batch(), &ProtocolScores::single);
   };
   test("test", &task.test());
   test("test_new", task.new_test());
@@ -67,14 +81,29 @@ ordered_json best_baselines(const LinkTask& task, const EvaluationSet& set,
   return best;
 }
 
+ordered_json best_ranking(const LinkTask& task, const EvaluationSet& set, std::int64_t among) {
+  ordered_json best;
+  for (const BaselineEntry& entry : baselines()) {
+    ordered_json found = to_json(rank_destinations(*entry.make(task), set, task, among));
+    if (!best.is_null() && best["mrr"] >= found["mrr"]) continue;
+    best = std::move(found);
+    best["name"] = entry.name;
+  }
+  return best;
+}
+
 }  // namespace
 
-void add_comparison(const LinkTask& task, std::span<const Protocol> protocols,
-                    ordered_json& result) {
-  result["best_baseline"] = best_baselines(task, task.test(), protocols);
-  result["best_baseline_new"] = task.new_test() == nullptr
-                                    ? ordered_json()
-                                    : best_baselines(task, *task.new_test(), protocols);
+void add_comparison(const LinkTask& task, const TestRequest& request, ordered_json& result) {
+  const auto compare = [&](const std::string& suffix, const EvaluationSet* set) {
+    result["best_baseline" + suffix] =
+        set == nullptr ? ordered_json() : best_baselines(task, *set, request.protocols);
+    if (request.rank_among == 0) return;
+    result["best_ranking" + suffix] =
+        set == nullptr ? ordered_json() : best_ranking(task, *set, request.rank_among);
+  };
+  compare("", &task.test());
+  compare("_new", task.new_test());
   result["lookahead"] = name_of(task.options().lookahead);
 }
 

@@ -16,17 +16,21 @@ using ScoreSink = std::function<void(std::string_view set, const EvaluationSet& 
 
 struct TestRequest {
   std::span<const Protocol> protocols = all_protocols();
-  std::int64_t mrr_negatives = 0;  // 0: no mean reciprocal rank
+  std::int64_t rank_among = 0;  // destinations to rank true ones among; 0: no ranking
   ScoreSink sink = {};
 };
 
-/// AP and AUC of every protocol: {"random": {"ap": ..., "auc": ..., "ap_global": ..., ...}, ...}.
-nlohmann::ordered_json protocol_metrics(const std::vector<ProtocolScores>& scores,
-                                        std::int64_t batch_size);
+/// AP and AUC of every protocol: {"random": {"ap": ..., "auc": ..., "ap_global": ..., ...}, ...},
+/// by one of the two contests of ProtocolScores.
+nlohmann::ordered_json protocol_metrics(
+    const std::vector<ProtocolScores>& scores, std::int64_t batch_size,
+    Contest ProtocolScores::*contest = &ProtocolScores::fitting);
 
 /// A scorer on the test events and on the new-node test events: {"test": {...}, "test_new": {...}},
-/// with "mrr" if requested. `start` makes a scorer that has seen all events before the test, a new
-/// one for each pass.
+/// with "mrr" if requested ({"mrr": ..., "hits10": ...,
+/// "candidates": ...}); "test_single" and "test_new_single" are the same by one score for
+/// everything, where the scorer has an output for each question. `start` makes a scorer that has
+/// seen all events before the test, a new one for each pass.
 nlohmann::ordered_json test_scorer(const LinkTask& task, const TestRequest& request,
                                    const std::function<std::unique_ptr<Scorer>()>& start);
 
@@ -35,8 +39,9 @@ nlohmann::ordered_json test_baseline(const LinkTask& task, std::string_view name
                                      const TestRequest& request = {});
 
 /// Adds the best rule of each protocol to the result of a test: best_baseline and
-/// best_baseline_new, {"random": {"name": ..., "ap": ...}, ...}; and how the task was built.
-void add_comparison(const LinkTask& task, std::span<const Protocol> protocols,
+/// best_baseline_new, {"random": {"name": ..., "ap": ...}, ...}; that of the ranking, where one was
+/// asked for, as best_ranking and best_ranking_new; and how the task was made.
+void add_comparison(const LinkTask& task, const TestRequest& request,
                     nlohmann::ordered_json& result);
 
 }  // namespace curnm

@@ -82,6 +82,12 @@ void TaskOptions::fields(const FieldVisitor& visit) {
          .help = "may a negative be an event at its time: allowed (as published), source (not "
                  "where the source is kept), nowhere"},
         collisions);
+  visit({.name = "rank-among",
+         .help = "destinations, drawn for each test event, that the true one is ranked among (0: "
+                 "none; as many as there are: all)",
+         .min = 0,
+         .max = 1e9},
+        rank_among);
 }
 
 void TaskOptions::check() const {
@@ -111,24 +117,21 @@ LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
       options_(options),
       split_(make_split(dataset_, options_)),
       train_(log(), split_.train),
-      train_graph_(log(), std::span<const EventId>(split_.train)),
-      graph_(log()),
-      train_pairs_(train_.log),
-      train_partners_(train_.log, Partnership::kMutual),
-      pairs_(log()),
-      partners_(log(), Partnership::kMutual),
+      train_indices_(log(), split_.train, train_.log),
+      indices_(log()),
       train_destinations_(destinations_of(train_.log, is_bipartite(train_.log))),
       destinations_(destinations_of(log(), is_bipartite(log()))) {
-  const EvaluationHistories all{&pairs_, &partners_, &pairs_};
+  const EvaluationHistories all{&pairs(), &partners(), &pairs()};
   const Timestamp validation_start = log().time[split_.first_validation];
   const Timestamp test_start = log().time[split_.first_test];
   if (options_.lookahead == Lookahead::kPublished) {
     validation_ = make_set(split_.validation, all, validation_start);
   } else {
     const EventLog before_test = head(log(), split_.first_test);
-    const History pairs(before_test);
-    const History partners(before_test, Partnership::kMutual);
-    validation_ = make_set(split_.validation, {&pairs, &partners, &pairs}, validation_start);
+    const History known_pairs(before_test);
+    const History known_partners(before_test, Partnership::kMutual);
+    validation_ = make_set(split_.validation, {&known_pairs, &known_partners, &known_pairs},
+                           validation_start);
   }
   test_ = make_set(split_.test, all, test_start);
 
@@ -137,7 +140,7 @@ LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
                                                        std::not_equal_to<>()) != fresh.dst.end();
   if (several_destinations) {
     const History universe(fresh);
-    new_test_ = make_set(split_.new_test, {&pairs_, &partners_, &universe}, test_start);
+    new_test_ = make_set(split_.new_test, {&pairs(), &partners(), &universe}, test_start);
   }
 }
 

@@ -9,7 +9,7 @@
 #include "curnm/graph/split.h"
 #include "curnm/graph/temporal_graph.h"
 #include "curnm/sampling/event_batch.h"
-#include "curnm/sampling/past.h"
+#include "curnm/sampling/indices.h"
 
 namespace curnm {
 
@@ -53,6 +53,7 @@ struct TaskOptions {
   std::int64_t evaluation_batch = 200;
   std::uint64_t negative_seed = 0;
   Collisions collisions = Collisions::kNotOfSource;
+  std::int64_t rank_among = 100;
 
   void fields(const FieldVisitor& visit);
   /// Throws OptionError for values that conflict.
@@ -86,14 +87,14 @@ class LinkTask {
   const EvaluationSet* new_test() const { return new_test_.get(); }
 
   /// What training may look up: the training events.
-  Past train_past() const { return {&train_graph_, &train_pairs_, &train_partners_}; }
+  Past train_past() const { return train_indices_.past(); }
   /// What an evaluation may look up: all events.
-  Past past() const { return {&graph_, &pairs_, &partners_}; }
-  const TemporalGraph& train_graph() const { return train_graph_; }
-  const TemporalGraph& graph() const { return graph_; }
-  const History& train_partners() const { return train_partners_; }
-  const History& pairs() const { return pairs_; }
-  const History& partners() const { return partners_; }
+  Past past() const { return indices_.past(); }
+  const TemporalGraph& train_graph() const { return train_indices_.graph; }
+  const TemporalGraph& graph() const { return indices_.graph; }
+  const History& train_partners() const { return train_indices_.partners; }
+  const History& pairs() const { return indices_.pairs; }
+  const History& partners() const { return indices_.partners; }
   const std::vector<NodeId>& train_destinations() const { return train_destinations_; }
   /// The nodes that negatives of a ranking are drawn from: all possible destinations, hidden nodes
   /// included, as in the protocol `random`.
@@ -113,12 +114,8 @@ class LinkTask {
   TaskOptions options_;
   Split split_;
   EventSet train_;
-  TemporalGraph train_graph_;
-  TemporalGraph graph_;
-  History train_pairs_;
-  History train_partners_;
-  History pairs_;
-  History partners_;
+  Indices train_indices_;
+  Indices indices_;
   std::vector<NodeId> train_destinations_;
   std::vector<NodeId> destinations_;
   std::unique_ptr<EvaluationSet> validation_;

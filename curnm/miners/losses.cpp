@@ -1,11 +1,13 @@
 #include "curnm/miners/losses.h"
 
+#include "curnm/nn/tensors.h"
+
 namespace curnm {
 
 Mined learn_from_all(const Embedded& embedded, const Decoder& decoder, const Tensor& weights) {
   const Links& links = embedded.links;
   const std::int64_t positives = links.positives().size;
-  const Tensor logits = decoder.logits(links, embedded.z);
+  const Tensor logits = of_output(decoder.logits(links, embedded.z), 0);
   const Tensor positive = of_links(logits, links.positives());
   const Tensor positive_losses = positive_bce(positive);
   const Tensor negative_losses =
@@ -23,6 +25,43 @@ Mined learn_from_all(const Embedded& embedded, const Decoder& decoder, const Ten
           .losses = {{"positive", positive_loss.item<double>()},
                      {"negative", negative_loss.item<double>()}},
           .positive_logits = positive.detach(),
+          .candidate_logits = of_links(logits, links.candidates()).detach()};
+}
+
+Tensor question_weights(const Links& links, const ExtraPairs& negatives, const Decoder& decoder) {
+  const auto outputs = index(decoder.outputs());
+  const LinkRange extra = links.extra();
+  CURNM_ASSERT(links.candidates().size == 0 && std::ssize(negatives.kinds) == extra.size);
+  const auto output = [&](std::size_t negative) {
+    return index(decoder.output(question_of(negatives.kinds[negative])));
+  };
+  std::vector<std::int64_t> counts(outputs, 0);
+  for (std::size_t i = 0; i < negatives.kinds.size(); ++i) ++counts[output(i)];
+  std::vector<float> weights(index(links.size()) * outputs, 0);
+  for (std::size_t q = 0; q < outputs; ++q) {
+    if (counts[q] == 0) continue;
+    for (std::size_t i = 0; i < index(links.positives().size); ++i) {
+      weights[i * outputs + q] = 1 / static_cast<float>(links.positives().size);
+    }
+  }
+  for (std::size_t i = 0; i < negatives.kinds.size(); ++i) {
+    const std::size_t q = output(i);
+    weights[(index(extra.begin) + i) * outputs + q] = -1 / static_cast<float>(counts[q]);
+  }
+  return to_tensor(weights, at::kCPU).view({links.size(), decoder.outputs()});
+}
+
+Mined learn_by_question(const Embedded& embedded, const ExtraPairs& negatives,
+                        const Decoder& decoder) {
+  const Links& links = embedded.links;
+  const Tensor weights = question_weights(links, negatives, decoder).to(embedded.z.device());
+  const Tensor logits = decoder.logits(links, embedded.z);
+  const Tensor losses = softplus_of(-weights.sign() * logits) * weights.abs();
+  const Tensor positive = total(of_links(losses, links.positives()), embedded.path);
+  const Tensor negative = total(of_links(losses, links.extra()), embedded.path);
+  return {.loss = positive + negative,
+          .losses = {{"positive", positive.item<double>()}, {"negative", negative.item<double>()}},
+          .positive_logits = of_links(logits, links.positives()).detach(),
           .candidate_logits = of_links(logits, links.candidates()).detach()};
 }
 

@@ -16,9 +16,29 @@ inline Tensor of_links(const Tensor& values, const LinkRange& range) {
   return values.narrow(0, range.begin, range.size);
 }
 
+/// Of logits [n,Q]: those of one output, [n].
+inline Tensor of_output(const Tensor& logits, std::int64_t output) {
+  return logits.select(1, output);
+}
+inline SplitLogits of_output(const SplitLogits& logits, std::int64_t output) {
+  return {.whole = of_output(logits.whole, output),
+          .part = of_output(logits.part, output),
+          .rest = of_output(logits.rest, output)};
+}
+
 /// Mean BCE of the positives plus that of all candidates and extra pairs. `weights` [B], where
 /// defined, weigh each positive and its candidates; they should add up to 1. REQUIRES: no extra
 /// pairs where there are weights.
 Mined learn_from_all(const Embedded& embedded, const Decoder& decoder, const Tensor& weights = {});
+
+/// The questions that a decoder's outputs learn from, as weights of links: [L,Q], each column's
+/// positives add up to 1 and its negatives, if there are any, to -1. Negatives teach the output of
+/// their kind's question; positives teach all that some negative teaches.
+/// REQUIRES: the extra pairs of the candidates tell their kinds; there are no other candidates.
+Tensor question_weights(const Links& links, const ExtraPairs& negatives, const Decoder& decoder);
+
+/// BCE of each output: mean over the positives plus mean over the negatives that teach it.
+Mined learn_by_question(const Embedded& embedded, const ExtraPairs& negatives,
+                        const Decoder& decoder);
 
 }  // namespace curnm

@@ -9,6 +9,8 @@
 
 #include "curnm/base/rng.h"
 #include "curnm/decoders/decoder.h"
+#include "curnm/evaluation/goal.h"
+#include "curnm/miners/fields.h"
 #include "curnm/miners/registry.h"
 #include "curnm/nn/module.h"
 #include "curnm/sampling/links.h"
@@ -50,6 +52,9 @@ struct MinerContext {
 /// miner knows a model, no model knows a miner.
 class NegativeMiner : public Module {
  public:
+  /// The outputs that its negatives teach.
+  virtual Outputs outputs() const { return Outputs::kSingle; }
+
   /// Epochs count from 0. Also called when a training is resumed within an epoch.
   virtual void begin_epoch(std::int64_t /*epoch*/) {}
 
@@ -66,7 +71,7 @@ class NegativeMiner : public Module {
   /// After the step.
   virtual void observe(const EventBatch&, const Candidates&, const Mined&) {}
   /// After the validation of an epoch.
-  virtual void end_epoch(double /*validation_metric*/) {}
+  virtual void end_epoch(const Validation&) {}
 
   /// Values for the record of an epoch; called before `end_epoch`.
   virtual std::map<std::string, double> telemetry() const { return {}; }

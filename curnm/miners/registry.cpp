@@ -10,6 +10,7 @@ MinerEntry random_miner();
 MinerEntry recent_miner();
 MinerEntry ens_miner();
 MinerEntry taser_miner();
+MinerEntry mixture_miner();
 MinerEntry curnm_miner();
 
 Registry<MinerEntry>& miners() {
@@ -18,6 +19,7 @@ Registry<MinerEntry>& miners() {
                                                     recent_miner(),
                                                     ens_miner(),
                                                     taser_miner(),
+                                                    mixture_miner(),
                                                     curnm_miner(),
                                                 });
   return registry;

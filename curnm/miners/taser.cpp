@@ -72,7 +72,7 @@ class TaserMiner final : public NegativeMiner {
                 confidence_.begin() + static_cast<std::ptrdiff_t>(batch.first));
   }
 
-  void end_epoch(double) override { draw(); }
+  void end_epoch(const Validation&) override { draw(); }
 
   std::vector<Tensor> state() const override {
     return {to_tensor(confidence_, at::kCPU), to_tensor(times_drawn_, at::kCPU)};

@@ -11,6 +11,7 @@
 #include "curnm/sampling/event_batch.h"
 #include "curnm/sampling/neighbor_sampler.h"
 #include "curnm/sampling/past.h"
+#include "curnm/sampling/typical_links.h"
 
 namespace curnm {
 
@@ -45,6 +46,9 @@ class Model : public Module {
 
   /// Sets where the past of nodes is looked up.
   void use(const Past& past) { past_ = past; }
+
+  /// Fits the scales of inputs to typical links of a training: before its first step, after `use`.
+  virtual void fit(const TypicalLinks&) {}
 
   /// The neighbours that embeddings of the roots are computed from; the key decides random choices.
   /// `now` is the time of the batch's first event: anything shared within a batch uses only earlier

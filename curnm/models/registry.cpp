@@ -6,12 +6,14 @@
 namespace curnm {
 
 // One line per model; each is defined in the file of its name.
+ModelEntry light_model();
 ModelEntry tgn_model();
 ModelEntry jodie_model();
 ModelEntry dysat_model();
 
 Registry<ModelEntry>& models() {
   static Registry<ModelEntry> registry("model", {
+                                                    light_model(),
                                                     tgn_model(),
                                                     jodie_model(),
                                                     dysat_model(),

@@ -34,13 +34,21 @@ bool NamedTensors::contains(std::string_view name) const {
 
 NamedTensors Module::named_parameters() const {
   NamedTensors all;
-  collect("", all);
+  collect(&Module::parameters_, "", all);
   return all;
 }
 
-void Module::collect(const std::string& prefix, NamedTensors& all) const {
-  for (const NamedTensors::Item& item : parameters_) all.add(prefix + item.name, item.tensor);
-  for (const auto& [name, child] : children_) child->collect(prefix + name + ".", all);
+NamedTensors Module::named_weights() const {
+  NamedTensors all;
+  collect(&Module::parameters_, "", all);
+  collect(&Module::fitted_, "", all);
+  return all;
+}
+
+void Module::collect(NamedTensors Module::*list, const std::string& prefix,
+                     NamedTensors& all) const {
+  for (const NamedTensors::Item& item : this->*list) all.add(prefix + item.name, item.tensor);
+  for (const auto& [name, child] : children_) child->collect(list, prefix + name + ".", all);
 }
 
 std::vector<Tensor> Module::parameters() const {
@@ -55,7 +63,7 @@ void Module::train(bool on) {
 }
 
 void Module::to(Device device) {
-  for (const NamedTensors* tensors : {&parameters_, &buffers_}) {
+  for (const NamedTensors* tensors : {&parameters_, &buffers_, &fitted_}) {
     for (const NamedTensors::Item& item : *tensors) {
       if (item.tensor.device() != device) item.tensor.set_data(item.tensor.to(device));
     }
@@ -73,6 +81,11 @@ Tensor Module::register_parameter(std::string name, Tensor value) {
 
 Tensor Module::register_buffer(std::string name, Tensor value) {
   buffers_.add(std::move(name), value);
+  return value;
+}
+
+Tensor Module::register_fitted(std::string name, Tensor value) {
+  fitted_.add(std::move(name), value);
   return value;
 }
 

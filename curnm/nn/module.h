@@ -43,6 +43,8 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   NamedTensors named_parameters() const;
+  /// Parameters, and what was fitted to the training events: all that a file must keep.
+  NamedTensors named_weights() const;
   std::vector<Tensor> parameters() const;
 
   void train(bool on = true);
@@ -55,6 +57,8 @@ class Module {
  protected:
   Tensor register_parameter(std::string name, Tensor value);
   Tensor register_buffer(std::string name, Tensor value);
+  /// A buffer that is fitted to the training events and belongs to the weights.
+  Tensor register_fitted(std::string name, Tensor value);
   template <class M>
   std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> module) {
     children_.emplace_back(std::move(name), module);
@@ -69,10 +73,12 @@ class Module {
   }
 
  private:
-  void collect(const std::string& prefix, NamedTensors& all) const;
+  /// Adds the tensors of one of the lists below, of this module and its children.
+  void collect(NamedTensors Module::*list, const std::string& prefix, NamedTensors& all) const;
 
   NamedTensors parameters_;
   NamedTensors buffers_;
+  NamedTensors fitted_;
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> children_;
   bool training_ = true;
 };

@@ -55,14 +55,14 @@ std::vector<Tensor> TensorFile::list(const std::string& name) const {
 }
 
 void TensorFile::put(const std::string& name, const Module& module) {
-  for (const auto& item : module.named_parameters()) {
+  for (const auto& item : module.named_weights()) {
     tensors[name + "/" + item.key()] = item.value().detach().clone();
   }
 }
 
 void TensorFile::restore(const std::string& name, const Module& module) const {
   const NoGradGuard no_grad;
-  for (const auto& item : module.named_parameters()) {
+  for (const auto& item : module.named_weights()) {
     const auto found = tensors.find(name + "/" + item.key());
     if (found == tensors.end() || found->second.sizes() != item.value().sizes()) {
       fail<UnusableRun>(

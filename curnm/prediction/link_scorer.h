@@ -1,8 +1,7 @@
 #pragma once
 
-#include "curnm/decoders/decoder.h"
 #include "curnm/evaluation/scorer.h"
-#include "curnm/models/model.h"
+#include "curnm/prediction/link_model.h"
 
 namespace curnm {
 
@@ -10,26 +9,23 @@ namespace curnm {
 /// and the query only, so that a score can be repeated and does not depend on other queries. `now`:
 /// as in Model::sample. Throws Error where a score is not a finite number. REQUIRES: evaluation
 /// mode.
-std::vector<float> score_links(const Model& model, const Decoder& decoder, const Pairs& pairs,
-                               Timestamp now, std::uint64_t seed);
+Scores score_links(const LinkModel& model, const Pairs& pairs, Timestamp now, std::uint64_t seed);
 
 /// The same as a scorer, for evaluations.
 class LinkScorer final : public Scorer {
  public:
-  /// REQUIRES: both outlive this object.
-  LinkScorer(Model& model, Decoder& decoder, std::uint64_t seed)
-      : model_(model), decoder_(decoder), seed_(seed) {}
+  /// REQUIRES: the model outlives this object.
+  LinkScorer(LinkModel& model, std::uint64_t seed) : model_(model), seed_(seed) {}
 
-  std::vector<float> score(const Pairs& pairs, Timestamp now) override {
-    const EvalScope model_scope(model_);
-    const EvalScope decoder_scope(decoder_);
-    return score_links(model_, decoder_, pairs, now, seed_);
+  Scores score(const Pairs& pairs, Timestamp now) override {
+    const EvalScope model_scope(*model_.model);
+    const EvalScope decoder_scope(*model_.decoder);
+    return score_links(model_, pairs, now, seed_);
   }
   void observe(const EventBatch& batch) override { model_.observe(batch); }
 
  private:
-  Model& model_;
-  Decoder& decoder_;
+  LinkModel& model_;
   std::uint64_t seed_;
 };
 

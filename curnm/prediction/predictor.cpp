@@ -14,30 +14,25 @@
 #include "curnm/nn/tensors.h"
 #include "curnm/prediction/link_scorer.h"
 #include "curnm/prediction/replay.h"
+#include "curnm/sampling/indices.h"
 
 namespace curnm {
 namespace predictor_detail {  // named, because Predictor::Parts uses it
 
 /// A model that follows the log, with its current position.
 struct Follower {
-  std::shared_ptr<Model> model;
-  std::shared_ptr<Decoder> decoder;
+  Follower(LinkModel made, const EventLog& log, std::int64_t batch)
+      : model(std::move(made)), replay(model, log, batch) {}
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+
+  LinkModel model;
   Replay replay;
 };
 
-/// The indices of all events.
-struct Indices {
-  explicit Indices(const EventLog& log)
-      : graph(log), pairs(log), partners(log, Partnership::kMutual) {}
-  Past past() const { return {&graph, &pairs, &partners}; }
-
-  TemporalGraph graph;
-  History pairs;
-  History partners;
-};
-
 /// A follower that has seen no events yet.
-Follower make_follower(const TrainedModel& trained, const Dataset& events, const Past& past) {
+std::unique_ptr<Follower> make_follower(const TrainedModel& trained, const Dataset& events,
+                                        const Past& past) {
   const Device device(trained.device);
   const std::shared_ptr<Model> model =
       make_model(trained.model, trained.model_options,
@@ -49,36 +44,44 @@ Follower make_follower(const TrainedModel& trained, const Dataset& events, const
                   .seed = trained.seed,
                   .device = device,
                   .path = trained.path});
-  const std::shared_ptr<Decoder> decoder = make_decoder(
-      trained.decoder, trained.decoder_options,
-      {.width = model->width(), .seed = trained.seed, .device = device, .path = trained.path});
+  const std::shared_ptr<Decoder> decoder =
+      make_decoder(trained.decoder, trained.decoder_options,
+                   {.num_nodes = events.events.num_nodes,
+                    .training_span = trained.last_time - trained.first_time,
+                    .width = model->width(),
+                    .outputs = trained.outputs,
+                    .seed = trained.seed,
+                    .device = device,
+                    .path = trained.path});
   trained.tensors->restore("model", *model);
   trained.tensors->restore("decoder", *decoder);
-  model->use(past);
-  decoder->use(past);
-  model->eval();
-  decoder->eval();
-  return {model, decoder, Replay(*model, events.events, trained.batch)};
+  LinkModel both{model, decoder};
+  both.use(past);
+  both.train(false);
+  return std::make_unique<Follower>(std::move(both), events.events, trained.batch);
 }
 
 /// Restores the saved state for a network that may have more nodes by now; the new ones start
 /// empty.
 void begin_at_saved_state(const TrainedModel& trained, Follower& follower) {
   const NoGradGuard no_grad;
-  std::vector<Tensor> state = follower.model->state();
+  std::vector<Tensor> state = follower.model.state();
   const std::vector<Tensor> saved = trained.tensors->list("state");
   CURNM_ASSERT(state.size() == saved.size());
   for (std::size_t i = 0; i < state.size(); ++i) {
-    state[i].narrow(0, 0, saved[i].size(0)).copy_(saved[i]);
+    if (state[i].size(0) < saved[i].size(0)) {
+      state[i] = saved[i];  // not one row per node
+    } else {
+      state[i].narrow(0, 0, saved[i].size(0)).copy_(saved[i]);
+    }
   }
-  follower.model->set_state(state);
+  follower.model.set_state(state);
   follower.replay.begin_at(trained.state_events);
 }
 
 }  // namespace predictor_detail
 
 using predictor_detail::Follower;
-using predictor_detail::Indices;
 
 struct Predictor::Parts {
   Parts(TrainedModel trained_model, Dataset data)
@@ -93,8 +96,7 @@ struct Predictor::Parts {
   /// changes.
   const Follower& present() {
     std::call_once(present_made, [&] {
-      present_follower = std::make_unique<Follower>(
-          predictor_detail::make_follower(trained, events, indices.past()));
+      present_follower = predictor_detail::make_follower(trained, events, indices.past());
       if (trained.state_events > 0) {
         predictor_detail::begin_at_saved_state(trained, *present_follower);
       }
@@ -116,8 +118,7 @@ struct Predictor::Parts {
         return follower;
       }
     }
-    auto follower = std::make_unique<Follower>(
-        predictor_detail::make_follower(trained, events, indices.past()));
+    auto follower = predictor_detail::make_follower(trained, events, indices.past());
     if (trained.state_events > 0 && trained.state_events <= end) {
       predictor_detail::begin_at_saved_state(trained, *follower);
     }
@@ -171,7 +172,7 @@ NodeId Predictor::find(std::string_view id) const {
        near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
 }
 
-std::vector<float> Predictor::score(const Pairs& pairs) const {
+std::vector<float> Predictor::score(const Pairs& pairs, Question question) const {
   std::vector<std::size_t> order(pairs.src.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -198,8 +199,8 @@ std::vector<float> Predictor::score(const Pairs& pairs) const {
       borrowed->replay.advance_to(known);
       follower = borrowed.get();
     }
-    const std::vector<float> block = score_links(*follower->model, *follower->decoder,
-                                                 {src, dst, times}, t, parts_->trained.seed);
+    const std::vector<float> block =
+        score_links(follower->model, {src, dst, times}, t, parts_->trained.seed).of(question);
     for (std::size_t i = begin; i < end; ++i) scores[order[i]] = block[i - begin];
     begin = end;
   }
@@ -217,12 +218,13 @@ std::vector<NodeId> Predictor::choices(NodeId src, Timestamp t) const {
   return nodes;
 }
 
-std::vector<Prediction> Predictor::top(NodeId src, Timestamp t, std::int64_t k) const {
+std::vector<Prediction> Predictor::top(NodeId src, Timestamp t, std::int64_t k,
+                                       Question question) const {
   const std::vector<NodeId> dst = choices(src, t);
   if (dst.empty()) fail("nothing has happened before time {}", t);
   const std::vector<NodeId> sources(dst.size(), src);
   const std::vector<Timestamp> times(dst.size(), t);
-  const std::vector<float> logits = score({sources, dst, times});
+  const std::vector<float> logits = score({sources, dst, times}, question);
   std::vector<Prediction> found;
   for (std::size_t i = 0; i < dst.size(); ++i) found.push_back({dst[i], logits[i]});
   const auto count = std::min<std::ptrdiff_t>(k, std::ssize(found));
@@ -236,11 +238,11 @@ std::vector<Prediction> Predictor::top(NodeId src, Timestamp t, std::int64_t k) 
 
 void add_state(TrainedModel& model, const Dataset& events) {
   const Indices indices(events.events);
-  Follower follower = predictor_detail::make_follower(model, events, indices.past());
+  const auto follower = predictor_detail::make_follower(model, events, indices.past());
   const EventId whole = events.events.size() / model.batch * model.batch;
-  follower.replay.advance_to(whole);
+  follower->replay.advance_to(whole);
   auto tensors = std::make_shared<TensorFile>(*model.tensors);
-  tensors->put("state", follower.model->state());
+  tensors->put("state", follower->model.state());
   model.tensors = std::move(tensors);
   model.state_events = whole;
 }

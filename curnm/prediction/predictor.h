@@ -39,8 +39,8 @@ class Predictor {
   /// Throws Error, with the nearest id, for a node that the network does not have.
   NodeId find(std::string_view id) const;
 
-  /// The logits of the pairs.
-  std::vector<float> score(const Pairs& pairs) const;
+  /// The logits of the pairs, by the output that answers the question.
+  std::vector<float> score(const Pairs& pairs, Question question = Question::kPair) const;
 
   /// What may be predicted for src at t: every node that was a destination before, including hidden
   /// nodes and those added after training; src itself only if the network has self-loops. Events at
@@ -48,7 +48,8 @@ class Predictor {
   std::vector<NodeId> choices(NodeId src, Timestamp t) const;
   /// The k most likely choices, best first; ties go to the lower node number. Throws Error if
   /// nothing has happened before t.
-  std::vector<Prediction> top(NodeId src, Timestamp t, std::int64_t k) const;
+  std::vector<Prediction> top(NodeId src, Timestamp t, std::int64_t k,
+                              Question question = Question::kDestination) const;
 
  private:
   struct Parts;

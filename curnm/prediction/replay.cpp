@@ -27,7 +27,7 @@ void Replay::observe(EventId end) {
 
 void Replay::advance_to(EventId end) {
   CURNM_ASSERT(end >= seen_);
-  const EvalScope scope(*model_);
+  const EvalScope scope(*model_->model);
   if (!before_part_.empty()) model_->set_state(before_part_);
   before_part_.clear();
   for (; seen_ + batch_ <= end; seen_ += batch_) observe(seen_ + batch_);

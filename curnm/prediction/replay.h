@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "curnm/models/model.h"
+#include "curnm/prediction/link_model.h"
 
 namespace curnm {
 
@@ -12,7 +12,7 @@ namespace curnm {
 class Replay {
  public:
   /// REQUIRES: model and log outlive this object. `batch`: events that are observed at once.
-  Replay(Model& model, const EventLog& log, std::int64_t batch)
+  Replay(LinkModel& model, const EventLog& log, std::int64_t batch)
       : model_(&model), log_(&log), batch_(batch) {}
 
   /// Resets the model to the state before any event.
@@ -27,7 +27,7 @@ class Replay {
  private:
   void observe(EventId end);
 
-  Model* model_;
+  LinkModel* model_;
   const EventLog* log_;
   std::int64_t batch_;
   EventId seen_ = 0;

@@ -23,6 +23,7 @@ struct TrainedModel {
   Options model_options;
   std::string decoder;
   Options decoder_options;
+  std::int64_t outputs = 1;  // of the decoder
   std::uint64_t seed = 0;
   Path path = Path::kFast;
   std::string device = "cpu";

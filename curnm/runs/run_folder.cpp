@@ -39,10 +39,14 @@ ordered_json to_json(const EpochRecord& record) {
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
     stages[std::string(kStageNames[stage])] = record.stages[stage];
   }
-  return {
-      {"epoch", record.epoch}, {"losses", record.losses}, {"validation_ap", record.validation_ap},
-      {"best", record.best},   {"mining", record.mining}, {"seconds", record.seconds},
-      {"stages", stages}};
+  return {{"epoch", record.epoch},
+          {"losses", record.losses},
+          {"validation_ap", record.validation_ap},
+          {"validation", record.validation},
+          {"best", record.best},
+          {"mining", record.mining},
+          {"seconds", record.seconds},
+          {"stages", stages}};
 }
 
 EpochRecord epoch_from_json(const ordered_json& json) {
@@ -50,6 +54,7 @@ EpochRecord epoch_from_json(const ordered_json& json) {
                      .losses = numbers(json.at("losses")),
                      .mining = numbers(json.at("mining")),
                      .validation_ap = json.at("validation_ap"),
+                     .validation = numbers(json.at("validation")),
                      .best = json.at("best"),
                      .seconds = json.at("seconds")};
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {

@@ -18,9 +18,10 @@ inline constexpr std::array<std::string_view, 8> kStageNames = {
 /// One line of metrics.jsonl.
 struct EpochRecord {
   std::int64_t epoch = 0;
-  std::map<std::string, double> losses;  // means over the batches
-  std::map<std::string, double> mining;  // of the miner: its measures and telemetry
-  double validation_ap = 0;
+  std::map<std::string, double> losses;      // means over the batches
+  std::map<std::string, double> mining;      // of the miner: its measures and telemetry
+  double validation_ap = 0;                  // what the best epoch is chosen by
+  std::map<std::string, double> validation;  // AP by protocol
   bool best = false;
   double seconds = 0;
   std::array<double, kStageNames.size()> stages{};  // seconds

@@ -4,19 +4,44 @@
 #include <vector>
 
 #include "curnm/base/types.h"
+#include "curnm/sampling/question.h"
 
 namespace curnm {
 
-/// Where a candidate came from.
-enum class CandidateKind : std::uint8_t { kRandom, kHistorical, kHard };
+/// Where a negative came from.
+enum class CandidateKind : std::uint8_t {
+  kRandom,      // a random destination of the same source
+  kHistorical,  // a former partner of the source; a random destination where it has none
+  kHard,        // kept because it was hard
+  kPopular,     // the destination of a recent event of others
+  kRandomPair,  // both ends drawn at random
+  kFormerPair,  // a pair that met before
+};
+inline constexpr std::size_t kCandidateKinds = 6;
+
+/// The question that a negative of this kind is a wrong answer to. A hard one answers the question
+/// that its miner kept it for.
+constexpr Question question_of(CandidateKind kind) {
+  switch (kind) {
+    case CandidateKind::kHistorical:
+      return Question::kPartner;
+    case CandidateKind::kRandomPair:
+    case CandidateKind::kFormerPair:
+      return Question::kPair;
+    default:
+      return Question::kDestination;
+  }
+}
 
 /// Further negatives beside the candidates, each at the time of a positive. Ascending in `rows`.
 struct ExtraPairs {
-  std::vector<std::int64_t> rows;  // [X], index of the positive whose time is used
-  std::vector<NodeId> src;         // [X]
-  std::vector<NodeId> dst;         // [X]
+  std::vector<std::int64_t> rows;    // [X], index of the positive whose time is used
+  std::vector<NodeId> src;           // [X]
+  std::vector<NodeId> dst;           // [X]
+  std::vector<CandidateKind> kinds;  // [X]; empty where the miner does not tell them apart
 
   std::int64_t size() const { return static_cast<std::int64_t>(rows.size()); }
+  void append(const ExtraPairs& others);
 };
 
 /// Negatives that a miner proposes for a batch, before anything is embedded.

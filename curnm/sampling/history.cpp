@@ -108,11 +108,12 @@ std::int64_t History::not_before(PairId pair, Timestamp t) const {
   return first_not_before(times_.data(), begin, end, t);
 }
 
-Timestamp History::last_before(NodeId u, NodeId v, Timestamp t) const {
+Activity History::before(NodeId u, NodeId v, Timestamp t) const {
   const PairId pair = find(u, v);
-  if (pair == kNoPair) return kNever;
-  const std::int64_t at = not_before(pair, t);
-  return at == pairs_[index(pair)].begin ? kNever : times_[index(at - 1)];
+  if (pair == kNoPair) return {};
+  const std::int64_t count = not_before(pair, t) - pairs_[index(pair)].begin;
+  if (count == 0) return {};
+  return {count, times_[index(pairs_[index(pair)].begin + count - 1)]};
 }
 
 bool History::occurs_at(NodeId u, NodeId v, Timestamp t) const {

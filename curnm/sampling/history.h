@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "curnm/base/rng.h"
+#include "curnm/graph/activity.h"
 #include "curnm/graph/event_log.h"
 #include "curnm/sampling/distinct.h"
 
@@ -53,8 +54,10 @@ class History {
 
   /// The pair (u, v), or kNoPair. O(1) expected.
   PairId find(NodeId u, NodeId v) const;
-  /// The latest event of the pair strictly before t, or kNever.
-  Timestamp last_before(NodeId u, NodeId v, Timestamp t) const;
+  /// The events of the pair strictly before t.
+  Activity before(NodeId u, NodeId v, Timestamp t) const;
+  /// The latest of them, or kNever.
+  Timestamp last_before(NodeId u, NodeId v, Timestamp t) const { return before(u, v, t).last; }
   /// Does the pair have an event at exactly t?
   bool occurs_at(NodeId u, NodeId v, Timestamp t) const;
   /// Does the pair have an event in the closed interval from .. to?

@@ -1,14 +1,16 @@
 #pragma once
 
+#include "curnm/graph/roles.h"
 #include "curnm/graph/temporal_graph.h"
 #include "curnm/sampling/history.h"
 
 namespace curnm {
 
 /// What may be looked up about a network, always strictly before a time t: the events of a node,
-/// and those of a pair. REQUIRES: everything it points to outlives its use.
+/// its roles in them, and the events of a pair. REQUIRES: everything it points to outlives its use.
 struct Past {
   const TemporalGraph* graph = nullptr;
+  const Roles* roles = nullptr;       // in the events of the graph
   const History* pairs = nullptr;     // directed: u -> v
   const History* partners = nullptr;  // mutual: u -> v or v -> u
 };

@@ -87,7 +87,7 @@ StepTimes measure_steps(const LinkTask& task, const RunSpec& spec, std::int64_t 
   }
   Learner learner = make_learner(spec, task);
   TrainingStep step(learner, spec.train.seed, spec.train.path);
-  learner.model->forget();
+  learner.forget();
   learner.miner->begin_epoch(0);
   EpochRecord record;
   const auto batch = [&](std::int64_t i) {
@@ -98,7 +98,7 @@ StepTimes measure_steps(const LinkTask& task, const RunSpec& spec, std::int64_t 
     for (std::int64_t i = begin; i < end; ++i) step.run(batch(i), /*epoch=*/0, clock);
   };
   const std::int64_t warm = std::max<std::int64_t>(start - kWarm, 0);
-  for (std::int64_t i = 0; i < warm; ++i) learner.model->observe(batch(i));
+  for (std::int64_t i = 0; i < warm; ++i) learner.observe(batch(i));
   run(warm, start);
   record = {};
   run(start, start + steps);

@@ -9,7 +9,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr TensorFileKind kCheckpoint{
-    .name = "checkpoint", .version = 2, .remedy = "its run can only be trained again"};
+    .name = "checkpoint", .version = 3, .remedy = "its run can only be trained again"};
 constexpr std::string_view kBest = "best/";
 
 void check_origin(const TensorFile& checkpoint, const RunSpec& spec, const LinkTask& task) {
@@ -56,7 +56,7 @@ TensorFile checkpoint_of(const Trainer& trainer, const RunSpec& spec) {
   all.put("decoder", *learner.decoder);
   all.put("miner", *learner.miner);
   all.put("optimizer", learner.optimizer->state());
-  all.put("model_state", learner.model->state());
+  all.put("state", learner.state());
   all.put("miner_state", learner.miner->state());
   for (const auto& [name, tensor] : progress.best.tensors) {
     all.tensors[std::string(kBest) + name] = tensor;
@@ -72,7 +72,7 @@ void restore(const TensorFile& checkpoint, const RunSpec& spec, Trainer& trainer
   checkpoint.restore("decoder", *learner.decoder);
   checkpoint.restore("miner", *learner.miner);
   learner.optimizer->set_state(checkpoint.list("optimizer"));
-  learner.model->set_state(checkpoint.list("model_state"));
+  learner.set_state(checkpoint.list("state"));
   learner.miner->set_state(checkpoint.list("miner_state"));
 
   Progress progress{.epoch = document.at("epoch"),

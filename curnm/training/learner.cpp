@@ -31,9 +31,6 @@ Learner make_learner(const RunSpec& spec, const LinkTask& task) {
                               .device = device,
                               .path = train.path});
   const std::int64_t width = learner.model->width();
-  learner.decoder =
-      make_decoder(train.decoder, spec.decoder,
-                   {.width = width, .seed = train.seed, .device = device, .path = train.path});
   learner.miner = make_miner(train.miner, spec.miner,
                              {.events = &task.train().log,
                               .past = task.train_past(),
@@ -43,6 +40,15 @@ Learner make_learner(const RunSpec& spec, const LinkTask& task) {
                               .seed = train.seed,
                               .device = device,
                               .path = train.path});
+  learner.decoder =
+      make_decoder(train.decoder, spec.decoder,
+                   {.num_nodes = task.log().num_nodes,
+                    .training_span = task.train().log.time.back() - task.train().log.time.front(),
+                    .width = width,
+                    .outputs = num_outputs(*learner.miner),
+                    .seed = train.seed,
+                    .device = device,
+                    .path = train.path});
   std::vector<Tensor> parameters = learner.model->parameters();
   const auto append = [&](const Module& module) {
     for (const Tensor& parameter : module.parameters()) parameters.push_back(parameter);
@@ -56,6 +62,7 @@ Learner make_learner(const RunSpec& spec, const LinkTask& task) {
                                                          .decaying = theta,
                                                          .path = train.path});
   learner.use(task.train_past());
+  learner.fit(typical_links(task.train().log, task.train_destinations(), train.seed));
   return learner;
 }
 

@@ -2,27 +2,23 @@
 
 #include <memory>
 
-#include "curnm/decoders/decoder.h"
 #include "curnm/miners/miner.h"
-#include "curnm/models/model.h"
 #include "curnm/nn/optimizer.h"
+#include "curnm/prediction/link_model.h"
 #include "curnm/training/run_spec.h"
 
 namespace curnm {
 
-/// Model, decoder, miner and optimiser, which are trained together.
-struct Learner {
-  std::shared_ptr<Model> model;
-  std::shared_ptr<Decoder> decoder;
+/// Everything that learns together.
+struct Learner : LinkModel {
   std::shared_ptr<NegativeMiner> miner;
   std::unique_ptr<Optimizer> optimizer;
-
-  /// Sets where the past is looked up.
-  void use(const Past& past) {
-    model->use(past);
-    decoder->use(past);
-  }
 };
+
+/// Outputs that the decoder of a miner needs.
+inline std::int64_t num_outputs(const NegativeMiner& miner) {
+  return miner.outputs() == Outputs::kSingle ? 1 : std::ssize(kQuestions);
+}
 
 /// The device of that name. Throws OptionError if it does not exist.
 Device find_device(const std::string& name);

@@ -25,7 +25,12 @@ void TrainOptions::fields(const FieldVisitor& visit) {
         patience);
   visit({.name = "tolerance", .help = "relative improvement that counts", .min = 0, .max = 1},
         tolerance);
-  visit({.name = "select-on", .help = "protocol whose validation AP decides"}, select_on);
+  visit({.name = "goal",
+         .help = "questions that matter: which destination, which former partner, which pair, or "
+                 "all alike"},
+        goal);
+  visit({.name = "select-on", .help = "validation AP that decides: of the goal, or of a protocol"},
+        select_on);
   // The largest integer that JSON readers keep exact.
   visit({.name = "seed", .help = "of all draws", .min = 0, .max = 9223372036854775807.0}, seed);
   visit({.name = "device", .help = "cpu, cuda, cuda:1, ..."}, device);

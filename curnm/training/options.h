@@ -2,7 +2,7 @@
 
 #include "curnm/base/options.h"
 #include "curnm/base/path.h"
-#include "curnm/evaluation/negatives.h"
+#include "curnm/evaluation/goal.h"
 
 namespace curnm {
 
@@ -16,7 +16,8 @@ struct TrainOptions {
   double weight_decay = 0;
   std::int64_t patience = 20;
   double tolerance = 1e-3;
-  Protocol select_on = Protocol::kTrans;
+  Goal goal = Goal::kAll;
+  SelectOn select_on = SelectOn::kGoal;
   std::uint64_t seed = 0;
   std::string device = "cpu";
   Path path = Path::kFast;

@@ -105,11 +105,16 @@ RunSpec resolve_leniently(const GivenOptions& given) {
   RunSpec spec;
   set_given(given, spec.train);
   const MinerEntry& miner = miners().at(spec.train.miner);
-  const GivenOptions all = with_preset(given, miner);
+  GivenOptions all = with_preset(given, miner);
+  set_given(all, spec.train);  // a preset may name a model or a decoder
+  const auto add_defaults_of = [&](const Component& component) {
+    all.insert(component.run_defaults.begin(), component.run_defaults.end());
+    return component.defaults;
+  };
+  spec.model = add_defaults_of(models().at(spec.train.model));
+  spec.decoder = add_defaults_of(decoders().at(spec.train.decoder));
+  spec.miner = add_defaults_of(miner);
   set_given(all, spec.train);
-  spec.model = models().at(spec.train.model).defaults;
-  spec.decoder = decoders().at(spec.train.decoder).defaults;
-  spec.miner = miner.defaults;
   for_each_part(spec, [&](const char*, FieldsOf part) { set_given(all, part); });
   return spec;
 }

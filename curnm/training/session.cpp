@@ -18,12 +18,13 @@ RunSpec completed(RunSpec spec, const LinkTask& task) {
 }
 
 TrainedModel trained_model_of(const RunSpec& spec, const Dataset& dataset, const LinkTask& task,
-                              std::shared_ptr<const TensorFile> best) {
+                              std::int64_t outputs, std::shared_ptr<const TensorFile> best) {
   return {.version = std::string(kVersion),
           .model = spec.train.model,
           .model_options = spec.model,
           .decoder = spec.train.decoder,
           .decoder_options = spec.decoder,
+          .outputs = outputs,
           .seed = spec.train.seed,
           .path = spec.train.path,
           .device = spec.train.device,
@@ -94,19 +95,20 @@ nlohmann::ordered_json TrainingSession::test(const TestRequest& request) {
   const LinkTask& task = parts_->task;
   trainer.restore_best();
   Learner& learner = trainer.learner();
-  Replay replay(*learner.model, task.log(), task.evaluation_batch());
+  Replay replay(learner, task.log(), task.evaluation_batch());
   replay.begin_at(task.split().first_validation);
   replay.advance_to(task.split().first_test);
-  const std::vector<Tensor> validation_end = learner.model->state();
+  const std::vector<Tensor> validation_end = learner.state();
   return test_scorer(task, request, [&] {
-    learner.model->set_state(validation_end);
-    return std::make_unique<LinkScorer>(*learner.model, *learner.decoder, parts_->spec.train.seed);
+    learner.set_state(validation_end);
+    return std::make_unique<LinkScorer>(learner, parts_->spec.train.seed);
   });
 }
 
 TrainedModel TrainingSession::trained_model() {
   const Dataset& dataset = parts_->task.dataset();
   TrainedModel model = trained_model_of(parts_->spec, dataset, parts_->task,
+                                        parts_->trainer.learner().decoder->outputs(),
                                         weights_of(parts_->trainer.progress().best));
   add_state(model, dataset);
   return model;

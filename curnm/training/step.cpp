@@ -35,7 +35,7 @@ Mined TrainingStep::run(const EventBatch& batch, std::int64_t epoch, StageClock&
   if (before_update) before_update(learner_);
   learner_.optimizer->step();
   clock.mark(Stage::kOptimise);
-  learner_.model->observe(batch);  // memory and mail: positives only, after the step
+  learner_.observe(batch);  // memory and mail: positives only, after the step
   learner_.miner->observe(batch, candidates, mined);
   clock.mark(Stage::kObserve);
   return mined;

@@ -60,10 +60,9 @@ Trainer::Trainer(const LinkTask& task, Learner learner, const TrainOptions& opti
 /// The paper's loop. Returns false when the observer asked to stop.
 bool Trainer::train_epoch(TrainObserver& observer) {
   const std::vector<std::int64_t> bounds = batch_boundaries(task_, options_, progress_.epoch);
-  if (progress_.batch == 0) learner_.model->forget();
+  if (progress_.batch == 0) learner_.forget();
   learner_.use(task_.train_past());
-  learner_.model->train();
-  learner_.decoder->train();
+  learner_.train();
   learner_.miner->begin_epoch(progress_.epoch);
   StageClock clock(progress_.current);
   for (; progress_.batch + 1 < bounds.size(); ++progress_.batch) {
@@ -88,16 +87,22 @@ void Trainer::explain(const DivergedLoss& error) const {
        progress_.epoch > 0 ? "; the last checkpoint is unharmed" : "");
 }
 
-/// Validation AP, from the state at the end of training, which is restored.
-double Trainer::validate() {
-  const std::vector<Tensor> train_end = learner_.model->state();
+/// Validation from the state at the end of training; leaves that state.
+Validation Trainer::validate() {
+  const std::vector<Tensor> train_end = learner_.state();
   learner_.use(task_.past());
-  LinkScorer scorer(*learner_.model, *learner_.decoder, options_.seed);
-  const Protocol asked[] = {options_.select_on};
-  const std::vector<ProtocolScores> scores =
-      score_protocols(scorer, task_.validation(), asked, task_.evaluation_batch());
-  learner_.model->set_state(train_end);
-  return link_metrics(scores[0].positives, scores[0].negatives, task_.evaluation_batch()).ap;
+  LinkScorer scorer(learner_, options_.seed);
+  const std::vector<Protocol> asked = protocols_of(options_.goal, options_.select_on);
+  Validation found;
+  for (const ProtocolScores& scores :
+       score_protocols(scorer, task_.validation(), asked, task_.evaluation_batch())) {
+    found.ap[std::string(name_of(scores.protocol))] =
+        link_metrics(scores.fitting.positives, scores.fitting.negatives, task_.evaluation_batch())
+            .ap;
+  }
+  learner_.set_state(train_end);
+  found.metric = metric_of(found.ap, options_.goal, options_.select_on);
+  return found;
 }
 
 void Trainer::finish_epoch(TrainObserver& observer) {
@@ -108,15 +113,17 @@ void Trainer::finish_epoch(TrainObserver& observer) {
   record.mining = progress_.measures.means();
   record.mining.merge(learner_.miner->telemetry());
   progress_.losses = progress_.measures = {};
-  record.validation_ap = validate();
+  const Validation validation = validate();
+  record.validation_ap = validation.metric;
+  record.validation = validation.ap;
   record.best = early_stopping_.record(progress_.epoch, record.validation_ap);
   if (record.best) {
     progress_.best = {};
     progress_.best.put("model", *learner_.model);
     progress_.best.put("decoder", *learner_.decoder);
-    progress_.best.put("state", learner_.model->state());
+    progress_.best.put("state", learner_.state());
   }
-  learner_.miner->end_epoch(record.validation_ap);
+  learner_.miner->end_epoch(validation);
   clock.mark(Stage::kValidate);
   progress_.records.push_back(record);
   progress_.current = {};
@@ -148,7 +155,7 @@ void Trainer::restore_best() {
   progress_.best.restore("model", *learner_.model);
   progress_.best.restore("decoder", *learner_.decoder);
   learner_.use(task_.past());
-  learner_.model->set_state(progress_.best.list("state"));
+  learner_.set_state(progress_.best.list("state"));
 }
 
 }  // namespace curnm

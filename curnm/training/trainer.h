@@ -79,7 +79,7 @@ class Trainer {
 
  private:
   bool train_epoch(TrainObserver& observer);
-  double validate();
+  Validation validate();
   void finish_epoch(TrainObserver& observer);
   [[noreturn]] void explain(const DivergedLoss& error) const;
 

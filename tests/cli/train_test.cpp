@@ -82,8 +82,8 @@ TEST_F(TrainCli, EvaluationRepeatsTheTestToTheBit) {
   EXPECT_EQ(rows, 2 * 5 *
                       (once["test"]["events"].get<std::int64_t>() +
                        once["test_new"]["events"].get<std::int64_t>()));
-  const json ranked = json::parse(curnm("eval run --json --mrr 20").out);
-  EXPECT_GT(ranked["test"]["mrr"].get<double>(), 1.0 / 21);
+  const json ranked = json::parse(curnm("eval run --json --rank-among 20").out);
+  EXPECT_GT(ranked["test"]["mrr"]["mrr"].get<double>(), 1.0 / 21);
 }
 
 // Killed at any instant, at any number of attempts: the result is that of a run that was left
@@ -402,7 +402,7 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("eval run --hidden-share 0", 2, "--hidden-share has no effect on the test of a trained");
   expect("eval run --protocol tran", 2, "did you mean 'trans'?");
   expect("eval run --model recency-dst", 2, "run is a run: --model is for rules on DATA");
-  expect("eval run --protocol trans --mrr 5000", 0, "ranks among all");
+  expect("eval run --protocol trans --rank-among 5000", 0, "ranks among all");
   expect("export run --out run/model", 1, "exists already");
   expect("export run --out m && " CURNM_BINARY " predict m --src 3 --time 2592000 --topk 1", 0, "");
   expect("export net --out m2", 3, "is not a run");

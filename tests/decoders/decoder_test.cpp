@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "curnm/sampling/indices.h"
 #include "support/decoders.h"
 #include "support/errors.h"
 #include "support/gradients.h"
+#include "support/random_log.h"
 #include "support/tensors.h"
 
 // What every registered decoder promises, and Eq. (11): a destination in two parts.
@@ -32,7 +34,17 @@ Tensor numbers(std::uint64_t seed, std::vector<std::int64_t> shape) {
 /// Five positives with two candidates each and three extra pairs. Nodes and times repeat, also as
 /// source here and destination there, so that links share roots.
 struct LinkScene {
-  LinkScene() : links({src, dst, time, events}, candidates) {}
+  LinkScene()
+      : links({src, dst, time, events}, candidates),
+        log(testing::random_log(1, {.nodes = 8, .events = 40, .distinct_times = 3})),
+        indices(log) {}
+
+  /// The decoder, told of the past of these nodes.
+  std::shared_ptr<Decoder> told(std::shared_ptr<Decoder> decoder) const {
+    decoder->use(indices.past());
+    decoder->fit({log, links});
+    return decoder;
+  }
 
   /// Positives and candidates: the links whose destinations are split.
   std::int64_t split() const { return links.candidates().end(); }
@@ -45,12 +57,15 @@ struct LinkScene {
                            .nodes = {1, 3, 2, 4, 3, 0, 1, 4, 4, 4},
                            .extra = {.rows = {0, 3, 4}, .src = {5, 1, 3}, .dst = {2, 3, 5}}};
   Links links;
+  EventLog log;
+  Indices indices;
 };
 
 std::shared_ptr<Decoder> made(std::string_view name, Path path = Path::kFast,
-                              std::int64_t width = kWidth) {
+                              std::int64_t width = kWidth, std::int64_t outputs = 1) {
   std::shared_ptr<Decoder> decoder =
-      make_decoder(name, decoders().at(name).defaults, {.width = width, .seed = 1, .path = path});
+      make_decoder(name, decoders().at(name).defaults,
+                   {.width = width, .outputs = outputs, .seed = 1, .path = path});
   // Biases start at zero, and so would hide a mistake with them.
   std::uint64_t seed = 100;
   for (const Tensor& parameter : decoder->parameters()) {
@@ -75,31 +90,49 @@ Tensor mixed(const Tensor& x) {
   return (x * numbers(99, x.sizes().vec()).to(x.scalar_type())).sum();
 }
 
-/// The embeddings of the ends of one link, as the only ones of their own links.
-Tensor logit_of(const Decoder& decoder, const Tensor& h_u, const Tensor& h_v) {
-  const std::vector<NodeId> src = {0};
-  const std::vector<NodeId> dst = {1};
-  const std::vector<Timestamp> time = {0};
-  const Links link(Pairs{src, dst, time});
-  return decoder.logits(link, at::cat({h_v.view({1, -1}), h_u.view({1, -1})})).squeeze(0);
+/// Of one of the links alone, with these embeddings of its ends. [Q]
+Tensor logit_of(const Decoder& decoder, const Links& links, std::int64_t link, const Tensor& h_u,
+                const Tensor& h_v) {
+  const auto only = [&](const auto& values) { return values.subspan(index(link), 1); };
+  const Links alone(Pairs{only(links.src()), only(links.dst()), only(links.time())});
+  const bool loop = alone.roots().size() == 1;
+  const Tensor z = loop ? h_v.view({1, -1}) : at::cat({h_v.view({1, -1}), h_u.view({1, -1})});
+  return decoder.logits(alone, z).squeeze(0);
 }
 
-class DecoderContract : public ::testing::TestWithParam<std::string> {
+struct Case {
+  std::string name;
+  std::int64_t outputs;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const std::string& name : names()) {
+    all.push_back({name, 1});
+    all.push_back({name, 3});
+  }
+  return all;
+}
+
+class DecoderContract : public ::testing::TestWithParam<Case> {
  protected:
+  std::shared_ptr<Decoder> made(Path path) const {
+    return scene.told(curnm::made(GetParam().name, path, kWidth, GetParam().outputs));
+  }
+
   const LinkScene scene;
 };
 
 TEST_P(DecoderContract, ALinkHasTheSameLogitInAnyCompany) {
   for (const Path path : {Path::kFast, Path::kPlain}) {
-    const auto decoder = made(GetParam(), path);
+    const auto decoder = made(path);
     const Tensor z = numbers(1, {scene.links.roots().size(), kWidth});
     const Tensor together = decoder->logits(scene.links, z);
-    ASSERT_EQ(together.dim(), 1);
-    ASSERT_EQ(together.size(0), scene.links.size());
+    ASSERT_EQ(together.sizes(), (std::vector{scene.links.size(), decoder->outputs()}));
     for (std::int64_t link = 0; link < scene.links.size(); ++link) {
-      const Tensor alone = logit_of(*decoder, z[scene.links.source_root(link)],
+      const Tensor alone = logit_of(*decoder, scene.links, link, z[scene.links.source_root(link)],
                                     z[scene.links.destination()[static_cast<std::size_t>(link)]]);
-      EXPECT_NEAR(together[link].item<double>(), alone.item<double>(), 1e-5) << link;
+      EXPECT_TRUE(at::allclose(together[link], alone, 1e-5, 1e-5)) << link;
     }
   }
 }
@@ -107,26 +140,28 @@ TEST_P(DecoderContract, ALinkHasTheSameLogitInAnyCompany) {
 // By links of their own for every part and every rest.
 TEST_P(DecoderContract, SplitMatchesTheLogitsOfPartsAndRests) {
   for (const Path path : {Path::kFast, Path::kPlain}) {
-    const auto decoder = made(GetParam(), path);
+    const auto decoder = made(path);
     const Tensor z = numbers(2, {scene.links.roots().size(), kWidth});
     const Tensor parts = numbers(3, {scene.split(), kWidth});
     const SplitLogits found = decoder->split(scene.links, z, parts);
     EXPECT_TRUE(at::allclose(found.whole, decoder->logits(scene.links, z), 1e-5, 1e-6));
-    ASSERT_EQ(found.part.numel(), scene.split());
-    ASSERT_EQ(found.rest.numel(), scene.split());
+    ASSERT_EQ(found.part.sizes(), (std::vector{scene.split(), decoder->outputs()}));
+    ASSERT_EQ(found.rest.sizes(), found.part.sizes());
     for (std::int64_t link = 0; link < scene.split(); ++link) {
+      if (scene.links.src()[index(link)] == scene.links.dst()[index(link)]) continue;
       const Tensor h_u = z[scene.links.source_root(link)];
       const Tensor h_v = z[scene.links.destination()[static_cast<std::size_t>(link)]];
-      EXPECT_NEAR(found.part[link].item<double>(),
-                  logit_of(*decoder, h_u, parts[link]).item<double>(), 1e-5);
-      EXPECT_NEAR(found.rest[link].item<double>(),
-                  logit_of(*decoder, h_u, h_v - parts[link]).item<double>(), 1e-5);
+      const auto expected = [&](const Tensor& in_place) {
+        return logit_of(*decoder, scene.links, link, h_u, in_place);
+      };
+      EXPECT_TRUE(at::allclose(found.part[link], expected(parts[link]), 1e-5, 1e-5));
+      EXPECT_TRUE(at::allclose(found.rest[link], expected(h_v - parts[link]), 1e-5, 1e-5));
     }
   }
 }
 
 TEST_P(DecoderContract, GradientsMatchFiniteDifferences) {
-  const auto decoder = made(GetParam(), Path::kPlain);
+  const auto decoder = made(Path::kPlain);
   to_double(*decoder);
   const Tensor z =
       numbers(4, {scene.links.roots().size(), kWidth}).to(at::kDouble).requires_grad_(true);
@@ -140,7 +175,7 @@ TEST_P(DecoderContract, GradientsMatchFiniteDifferences) {
 // What the contrastive loss relies on where it trains the gates alone.
 TEST_P(DecoderContract, AFrozenDecoderIsTheSameFunctionWithoutGradients) {
   for (const Path path : {Path::kFast, Path::kPlain}) {
-    const auto decoder = made(GetParam(), path);
+    const auto decoder = made(path);
     const Tensor z = numbers(6, {scene.links.roots().size(), kWidth});
     const Tensor parts = numbers(7, {scene.split(), kWidth}).requires_grad_(true);
     const Tensor before = joined(decoder->split(scene.links, z, parts));
@@ -162,9 +197,10 @@ TEST_P(DecoderContract, AFrozenDecoderIsTheSameFunctionWithoutGradients) {
 TEST_P(DecoderContract, ParametersAreAFunctionOfTheSeed) {
   const auto weights = [&](std::uint64_t seed) {
     std::vector<Tensor> flat;
-    for (const Tensor& parameter : make_decoder(GetParam(), decoders().at(GetParam()).defaults,
-                                                {.width = kWidth, .seed = seed})
-                                       ->parameters()) {
+    const auto decoder =
+        make_decoder(GetParam().name, decoders().at(GetParam().name).defaults,
+                     {.width = kWidth, .outputs = GetParam().outputs, .seed = seed});
+    for (const Tensor& parameter : decoder->parameters()) {
       flat.push_back(parameter.detach().reshape(-1));
     }
     return at::cat(flat);
@@ -173,8 +209,9 @@ TEST_P(DecoderContract, ParametersAreAFunctionOfTheSeed) {
   EXPECT_FALSE(at::equal(weights(3), weights(4)));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DecoderContract, ::testing::ValuesIn(names()),
-                         [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(All, DecoderContract, ::testing::ValuesIn(cases()), [](const auto& test) {
+  return test.param.name + std::to_string(test.param.outputs);
+});
 
 TEST(AdditiveDecoderTest, LogitsMatchLoops) {
   const LinkScene scene;
@@ -240,11 +277,15 @@ TEST(IrrelevantFactorTest, LiteralValues) {
   }
 }
 
-TEST(IrrelevantFactorTest, AdditiveSplitsAsTheFallbackDoes) {
+TEST(IrrelevantFactorTest, OwnSplitsMatchTheFallback) {
   const LinkScene scene;
-  for (const Path path : {Path::kFast, Path::kPlain}) {
-    const auto own = made("additive", path);
-    const auto inner = made("additive", path);
+  for (const auto& [name, path] :
+       std::vector<std::pair<std::string, Path>>{{"additive", Path::kFast},
+                                                 {"additive", Path::kPlain},
+                                                 {"pair", Path::kFast},
+                                                 {"pair", Path::kPlain}}) {
+    const auto own = scene.told(made(name, path));
+    const auto inner = scene.told(made(name, path));
     copy_parameters(*own, *inner);
     std::vector<Tensor> values;  // by its own way, then by the fallback
     std::vector<std::vector<Tensor>> gradients;
@@ -274,7 +315,7 @@ TEST(DecoderPathsTest, FastAndPlainAgree) {
     std::vector<Tensor> values;
     std::vector<std::vector<Tensor>> gradients;
     for (const Path path : {Path::kFast, Path::kPlain}) {
-      const auto decoder = made(name, path);
+      const auto decoder = scene.told(made(name, path));
       const Tensor z = numbers(11, {scene.links.roots().size(), kWidth}).requires_grad_(true);
       const Tensor parts = numbers(12, {scene.split(), kWidth}).requires_grad_(true);
       const Tensor found = joined(decoder->split(scene.links, z, parts));

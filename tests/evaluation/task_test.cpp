@@ -254,13 +254,13 @@ TEST(TaskOptionsTest, WhatTheSplitLeavesWithoutEffect) {
 /// Scores by what it has been shown: how often the pair has been observed.
 class CountingScorer final : public Scorer {
  public:
-  std::vector<float> score(const Pairs& pairs, Timestamp now) override {
+  Scores score(const Pairs& pairs, Timestamp now) override {
     std::vector<float> scores;
     for (std::size_t i = 0; i < pairs.src.size(); ++i) {
       EXPECT_GE(pairs.time[i], now);
       scores.push_back(static_cast<float>(observed_));
     }
-    return scores;
+    return {.values = std::move(scores)};
   }
   void observe(const EventBatch& batch) override { observed_ += batch.size(); }
 
@@ -275,49 +275,111 @@ TEST(ScoreProtocolsTest, ABatchIsObservedAfterAllItsScores) {
   const auto scores = score_protocols(scorer, task.test(), asked, 50);
   ASSERT_EQ(scores.size(), 2U);
   for (const ProtocolScores& entry : scores) {
-    for (std::size_t i = 0; i < entry.positives.size(); ++i) {
-      EXPECT_EQ(entry.positives[i], static_cast<float>(i / 50 * 50));
-      EXPECT_EQ(entry.negatives[i], static_cast<float>(i / 50 * 50));
+    for (std::size_t i = 0; i < entry.fitting.positives.size(); ++i) {
+      EXPECT_EQ(entry.fitting.positives[i], static_cast<float>(i / 50 * 50));
+      EXPECT_EQ(entry.fitting.negatives[i], static_cast<float>(i / 50 * 50));
+    }
+    EXPECT_TRUE(entry.single.positives.empty()) << "it has one output only";
+  }
+}
+
+/// Each output as a code of the destination: 100 for the first, 10000 for the second, ...
+class ThreeOutputs final : public Scorer {
+ public:
+  Scores score(const Pairs& pairs, Timestamp) override {
+    Scores scores{.outputs = 3};
+    for (const NodeId v : pairs.dst) {
+      for (const float factor : {1.0F, 100.0F, 10000.0F}) {
+        scores.values.push_back(factor * static_cast<float>(v));
+      }
+    }
+    return scores;
+  }
+};
+
+TEST(ScoreProtocolsTest, EachProtocolIsAnsweredByTheOutputOfItsQuestion) {
+  const LinkTask task(network());
+  ThreeOutputs scorer;
+  const auto all = score_protocols(scorer, task.test(), all_protocols(), 50);
+  for (const ProtocolScores& entry : all) {
+    const float factor = entry.protocol == Protocol::kRandom             ? 1.0F
+                         : entry.protocol == Protocol::kSourceHistorical ? 100.0F
+                                                                         : 10000.0F;
+    const auto& negatives = task.test().negatives[static_cast<std::size_t>(entry.protocol)];
+    for (std::size_t i = 0; i < entry.fitting.positives.size(); ++i) {
+      const auto v = static_cast<float>(task.test().positives.log.dst[static_cast<EventId>(i)]);
+      const auto w = static_cast<float>(negatives.dst[i]);
+      ASSERT_EQ(entry.fitting.positives[i], factor * v);
+      ASSERT_EQ(entry.fitting.negatives[i], factor * w);
+      ASSERT_EQ(entry.single.positives[i], 10101 * v);
+      ASSERT_EQ(entry.single.negatives[i], 10101 * w);
     }
   }
 }
 
-TEST(MeanReciprocalRankTest, AConstantScorerIsInTheMiddle) {
-  class Constant final : public Scorer {
-    std::vector<float> score(const Pairs& pairs, Timestamp) override {
-      return std::vector<float>(pairs.src.size(), 1);
-    }
-  };
+/// The same for all.
+class Constant final : public Scorer {
+ public:
+  Scores score(const Pairs& pairs, Timestamp) override {
+    asked.insert(pairs.dst.begin(), pairs.dst.end());
+    return {.values = std::vector<float>(pairs.src.size(), 1)};
+  }
+  std::set<NodeId> asked;
+};
+
+TEST(RankingTest, AConstantScorerIsInTheMiddle) {
   const LinkTask task(network());
   Constant scorer;
-  EXPECT_NEAR(mean_reciprocal_rank(scorer, task.test(), task, 10), 1 / 6.0, 1e-12);
+  const Ranking few = rank_destinations(scorer, task.test(), task, 10);
+  EXPECT_NEAR(few.mrr, 1 / 6.0, 1e-12);
+  EXPECT_EQ(few.hits10, 1) << "of eleven, the middle is the sixth";
+  EXPECT_EQ(few.candidates, 10);
+  EXPECT_EQ(rank_destinations(scorer, task.test(), task, 20).hits10, 0) << "the eleventh";
 }
 
-TEST(MeanReciprocalRankTest, HiddenNodesAreAmongTheNegatives) {
-  class Listener final : public Scorer {
-   public:
-    std::vector<float> score(const Pairs& pairs, Timestamp) override {
-      asked.insert(pairs.dst.begin(), pairs.dst.end());
-      return std::vector<float>(pairs.src.size(), 1);
-    }
-    std::set<NodeId> asked;
-  };
+TEST(RankingTest, HiddenNodesAreAmongTheNegatives) {
   const LinkTask task(network());
-  Listener scorer;
-  mean_reciprocal_rank(scorer, task.test(), task, 20);
+  Constant scorer;
+  rank_destinations(scorer, task.test(), task, 20);
   EXPECT_EQ(std::vector<NodeId>(scorer.asked.begin(), scorer.asked.end()), task.destinations())
       << "all of them, in so many draws";
   EXPECT_GT(task.destinations().size(), task.train_destinations().size());
 }
 
+// By loops: among all destinations that are not events of the source at the time.
+TEST(RankingTest, AmongAllDestinationsMatchesLoops) {
+  const LinkTask task(network());
+  ThreeOutputs scorer;
+  const Ranking found = rank_destinations(scorer, task.test(), task, 1'000'000);
+  const EventLog& log = task.test().positives.log;
+  double mrr = 0;
+  double hits = 0;
+  std::int64_t most = 0;
+  for (EventId e = 0; e < log.size(); ++e) {
+    std::int64_t above = 0;
+    std::int64_t others = 0;
+    for (const NodeId v : task.destinations()) {
+      if (task.pairs().occurs_at(log.src[e], v, log.time[e])) continue;
+      ++others;
+      above += v > log.dst[e] ? 1 : 0;  // the first output is the number of the destination
+    }
+    mrr += 1 / static_cast<double>(above + 1);
+    hits += above < 10 ? 1 : 0;
+    most = std::max(most, others);
+  }
+  EXPECT_NEAR(found.mrr, mrr / static_cast<double>(log.size()), 1e-12);
+  EXPECT_NEAR(found.hits10, hits / static_cast<double>(log.size()), 1e-12);
+  EXPECT_EQ(found.candidates, most);
+}
+
 TEST(ScoreInBlocksTest, AsksInPartsAndKeepsTheOrder) {
   class Destination final : public Scorer {
    public:
-    std::vector<float> score(const Pairs& pairs, Timestamp now) override {
+    Scores score(const Pairs& pairs, Timestamp now) override {
       EXPECT_EQ(now, 7);
       EXPECT_EQ(pairs.time.size(), pairs.dst.size());
       most = std::max(most, pairs.size());
-      return {pairs.dst.begin(), pairs.dst.end()};
+      return {.values = {pairs.dst.begin(), pairs.dst.end()}};
     }
     std::int64_t most = 0;
   };
@@ -326,7 +388,7 @@ TEST(ScoreInBlocksTest, AsksInPartsAndKeepsTheOrder) {
     std::iota(nodes.begin(), nodes.end(), 0);
     const std::vector<Timestamp> times(count, 8);
     Destination scorer;
-    EXPECT_EQ(score_in_blocks(scorer, {nodes, nodes, times}, 7),
+    EXPECT_EQ(score_in_blocks(scorer, {nodes, nodes, times}, 7).values,
               std::vector<float>(nodes.begin(), nodes.end()));
     EXPECT_LE(scorer.most, 4096);
   }
@@ -352,7 +414,7 @@ TEST(BaselinesTest, WhatWasNeverSeenIsTheOldest) {
   const std::vector<Timestamp> asked(2, t);
   for (const BaselineEntry& entry : baselines()) {
     if (entry.name != "recency-dst" && entry.name != "recency-src-dst") continue;
-    const std::vector<float> scores = entry.make(task)->score({u, v, asked}, t);
+    const std::vector<float> scores = entry.make(task)->score({u, v, asked}, t).values;
     EXPECT_GT(scores[0], scores[1]) << entry.name;
   }
 }

@@ -367,7 +367,7 @@ TEST_F(CurnmMinerTest, LatePoolsUseTheCache) {
   }
   EXPECT_EQ(run.miner().telemetry().at("cache_events"), 120);
   EXPECT_EQ(run.miner().telemetry().at("cache_turnover"), 1);
-  run.miner().end_epoch(0.5);
+  run.miner().end_epoch({.metric = 0.5});
   run.begin_epoch(1);
   const Tensor cached = run.miner().state().at(2).view({-1, kPool / 2});
   for (std::int64_t index = 0; index < run.batches(); ++index) {
@@ -443,7 +443,7 @@ Vector course_of_pi(const MiningNetwork& network, const CurnmOptions& options,
   const auto miner = network.curnm(options);
   Vector course;
   for (double metric : metrics) {
-    miner->end_epoch(metric);
+    miner->end_epoch({.metric = metric});
     miner->begin_epoch(static_cast<std::int64_t>(course.size()) + 1);
     course.push_back(miner->telemetry().at("pi"));
   }
@@ -503,7 +503,7 @@ TEST(CurnmDegenerateTest, TrainsOnAnyNetworkWithTwoDestinations) {
           ASSERT_TRUE(at::isfinite(item.value()).all().item<bool>()) << item.key();
         }
       }
-      run.miner().end_epoch(0.5);
+      run.miner().end_epoch({.metric = 0.5});
     }
   }
 }

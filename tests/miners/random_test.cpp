@@ -17,7 +17,7 @@ using testing::MiningNetwork;
 using testing::random_log;
 
 RandomPairs pairs_of(const MiningNetwork& network, Corruption corrupt) {
-  return {&network.pairs, network.destinations,
+  return {&network.indices.pairs, network.destinations,
           distinct_nodes({network.log.src.begin(), network.log.src.end()}), corrupt};
 }
 
@@ -66,7 +66,7 @@ TEST_F(RandomPairsTest, PairsAreNoEventsAtTheirTime) {
     for (std::size_t x = 0; x < pairs.rows.size(); ++x) {
       const auto row = static_cast<std::size_t>(pairs.rows[x]);
       ++counts[row];
-      EXPECT_FALSE(network_.pairs.occurs_at(pairs.src[x], pairs.dst[x], batch.time[row]))
+      EXPECT_FALSE(network_.indices.pairs.occurs_at(pairs.src[x], pairs.dst[x], batch.time[row]))
           << name_of(corrupt);
     }
     EXPECT_EQ(counts, std::vector<std::int64_t>(100, 8)) << "spread evenly over the positives";
@@ -95,7 +95,7 @@ TEST(RandomPairsAndPool, DrawMostlyTheSameNodesWithOneKey) {
   const EventBatch batch = network.batch(700, 800);
   const Rng key(1, Stream::kTest);
   const Candidates pool =
-      NegativePool(&network.partners, &network.graph, network.destinations, 8, 0.6)
+      NegativePool(&network.indices.partners, &network.indices.graph, network.destinations, 8, 0.6)
           .build(batch, nullptr, key);
   const ExtraPairs pairs = pairs_of(network, Corruption::kHalf).draw(batch, 400, key);
   int shared = 0;
@@ -118,7 +118,7 @@ TEST_F(RandomPairsTest, DestinationsOfTheOtherSourceAreUniform) {
     for (std::size_t x = 0; x < pairs.rows.size(); ++x) {
       const auto row = static_cast<std::size_t>(pairs.rows[x]);
       const auto occurs = [&](NodeId u, NodeId v) {
-        return network_.pairs.occurs_at(u, v, batch.time[row]);
+        return network_.indices.pairs.occurs_at(u, v, batch.time[row]);
       };
       const NodeId u = batch.src[row];
       const NodeId other = pairs.src[x];

@@ -45,7 +45,7 @@ TEST(TaserMinerTest, DrawsMatchTheConfidences) {
   std::vector<std::int64_t> counts(kEvents);
   for (std::int64_t epoch = 0; epoch < 300; ++epoch) {
     miner->begin_epoch(epoch);
-    miner->end_epoch(0);
+    miner->end_epoch({.metric = 0});
     const std::vector<float> drawn = floats(miner->state().at(1));
     ASSERT_EQ(std::accumulate(drawn.begin(), drawn.end(), 0.0), kEvents) << "as many as there are";
     for (std::size_t e = 0; e < drawn.size(); ++e) {
@@ -64,7 +64,7 @@ TEST(TaserMinerTest, NoiseKeepsTheOthersIn) {
   const auto share_of_certain = [&](double noise) {
     const auto miner = partial(network, noise);
     miner->begin_epoch(1);
-    miner->end_epoch(0);
+    miner->end_epoch({.metric = 0});
     const std::vector<float> drawn = floats(miner->state().at(1));
     double certain = 0;
     for (std::size_t e = 0; e < drawn.size(); e += 3) certain += drawn[e];

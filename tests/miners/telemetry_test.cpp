@@ -103,7 +103,7 @@ TEST(CurnmTelemetryTest, FalseNegativesMatchLoops) {
       const NodeId v = candidates.nodes[static_cast<std::size_t>(at)];
       if (naive_occurs(network.log, batch.src[row], v, batch.time[row], horizon)) ++count;
     }
-    EXPECT_EQ(false_negative_share(batch, candidates, chosen, network.log, network.pairs),
+    EXPECT_EQ(false_negative_share(batch, candidates, chosen, network.log, network.indices.pairs),
               count / static_cast<double>(chosen.size()));
     found_some += count;
   }

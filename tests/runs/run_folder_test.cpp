@@ -49,9 +49,14 @@ TEST(EpochRecordTest, JsonRoundTripIsExact) {
 
 TEST(EpochRecordTest, IsALineThatPeopleCanRead) {
   const EpochRecord record{
-      .epoch = 1, .losses = {{"random", 0.5}}, .mining = {{"pi", 1}}, .validation_ap = 0.75};
+      .epoch = 1,
+      .losses = {{"random", 0.5}},
+      .mining = {{"pi", 1}},
+      .validation_ap = 0.75,
+      .validation = {{"trans", 0.75}}};
   EXPECT_EQ(to_json(record).dump(),
-            R"({"epoch":1,"losses":{"random":0.5},"validation_ap":0.75,"best":false,)"
+            R"({"epoch":1,"losses":{"random":0.5},"validation_ap":0.75,)"
+            R"("validation":{"trans":0.75},"best":false,)"
             R"("mining":{"pi":1.0},"seconds":0.0,"stages":{"propose":0.0,"sample":0.0,)"
             R"("embed":0.0,"mine":0.0,"backward":0.0,"optimise":0.0,"observe":0.0,)"
             R"("validate":0.0}})");

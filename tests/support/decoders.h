@@ -20,11 +20,12 @@ struct BilinearOptions {
   }
 };
 
-/// scale·h_u^T W h_v + b. Does not override `split`.
+/// scale·h_u^T W h_v + b, the same in every output. Does not override `split`.
 class BilinearDecoder final : public Decoder {
  public:
   BilinearDecoder(const BilinearOptions& options, const DecoderContext& context)
-      : scale_(options.scale),
+      : Decoder(context),
+        scale_(options.scale),
         weight_(register_parameter("weight", at::zeros({context.width, context.width}))),
         bias_(register_parameter("bias", at::zeros({1}))) {}
 
@@ -32,7 +33,8 @@ class BilinearDecoder final : public Decoder {
     const Tensor sources = z.index_select(0, to_tensor(links.sources(), z.device()));
     const Tensor h_u = sources.index_select(0, to_tensor(links.source(), z.device()));
     const Tensor h_v = z.index_select(0, to_tensor(links.destination(), z.device()));
-    return scale_ * (h_u.matmul(weight_) * h_v).sum(-1) + bias_;
+    const Tensor logits = scale_ * (h_u.matmul(weight_) * h_v).sum(-1) + bias_;
+    return logits.unsqueeze(1).repeat({1, outputs()});
   }
 
  private:
@@ -59,7 +61,8 @@ inline std::string_view bilinear() {
 class WithoutSplit final : public Decoder {
  public:
   explicit WithoutSplit(std::shared_ptr<Decoder> inner)
-      : inner_(register_module("inner", std::move(inner))) {}
+      : Decoder({.outputs = inner->outputs()}),
+        inner_(register_module("inner", std::move(inner))) {}
 
   Tensor logits(const Links& links, const Tensor& z) const override {
     return inner_->logits(links, z);

@@ -12,6 +12,7 @@
 #include "curnm/models/model.h"
 #include "curnm/nn/adam.h"
 #include "curnm/nn/tensors.h"
+#include "curnm/sampling/indices.h"
 #include "curnm/training/step.h"
 #include "support/naive.h"
 #include "support/tensors.h"
@@ -34,11 +35,7 @@ Options options_of(const Registry<Entry>& components, std::string_view name,
 /// A network of training events with everything that miners know about it.
 struct MiningNetwork {
   explicit MiningNetwork(EventLog events)
-      : log(std::move(events)),
-        graph(log),
-        pairs(log),
-        partners(log, Partnership::kMutual),
-        ids(all_events(log)) {
+      : log(std::move(events)), indices(log), ids(all_events(log)) {
     std::set<NodeId> nodes(log.dst.begin(), log.dst.end());
     if (!is_bipartite(log)) nodes.insert(log.src.begin(), log.src.end());
     destinations.assign(nodes.begin(), nodes.end());
@@ -50,7 +47,7 @@ struct MiningNetwork {
   }
   EventBatch all() const { return batch(0, log.size()); }
 
-  Past past() const { return {.graph = &graph, .pairs = &pairs, .partners = &partners}; }
+  Past past() const { return indices.past(); }
   MinerContext context(std::int64_t epochs = 10, std::uint64_t seed = 0) const {
     return {.events = &log,
             .past = past(),
@@ -69,9 +66,7 @@ struct MiningNetwork {
   }
 
   EventLog log;
-  TemporalGraph graph;
-  History pairs;
-  History partners;
+  Indices indices;
   std::vector<NodeId> destinations;
   std::vector<EventId> ids;
 };
@@ -97,7 +92,7 @@ inline EventLog with_other_future(const EventLog& log, Timestamp t, std::uint64_
 inline bool same_candidates(const Candidates& a, const Candidates& b) {
   return a.width == b.width && a.nodes == b.nodes && a.kinds == b.kinds && a.met == b.met &&
          a.seen == b.seen && a.late == b.late && a.extra.rows == b.extra.rows &&
-         a.extra.src == b.extra.src && a.extra.dst == b.extra.dst;
+         a.extra.src == b.extra.src && a.extra.dst == b.extra.dst && a.extra.kinds == b.extra.kinds;
 }
 
 /// A training in batches of one size, using the library's own training step.
@@ -121,9 +116,10 @@ class MiningRun {
                                   .first_time = network.log.time.front(),
                                   .last_time = network.log.time.back(),
                                   .seed = seed});
-    learner_->decoder = make_decoder(decoder, decoders().at(decoder).defaults,
-                                     {.width = kMiningWidth, .seed = seed});
     learner_->miner = make_miner(miner, options, network.context(/*epochs=*/10, seed));
+    learner_->decoder = make_decoder(
+        decoder, decoders().at(decoder).defaults,
+        {.width = kMiningWidth, .outputs = num_outputs(*learner_->miner), .seed = seed});
     std::vector<Tensor> parameters;
     for (const Module* module : modules()) {
       for (const Tensor& parameter : module->parameters()) parameters.push_back(parameter);
@@ -131,6 +127,7 @@ class MiningRun {
     learner_->optimizer =
         std::make_unique<Adam>(std::move(parameters), AdamOptions{.learning_rate = 1e-2});
     learner_->use(network.past());
+    learner_->fit(typical_links(network.log, network.destinations, seed));
   }
 
   Learner& learner() { return *learner_; }
@@ -157,14 +154,14 @@ class MiningRun {
     return step_->run(batch(index), epoch, clock);
   }
   void begin_epoch(std::int64_t epoch) {
-    model().forget();
+    learner_->forget();
     miner().begin_epoch(epoch);
   }
   /// A whole epoch, its metric included.
   void run_epoch(std::int64_t epoch, double metric = 0.5) {
     begin_epoch(epoch);
     for (std::int64_t index = 0; index < batches(); ++index) step(epoch, index);
-    miner().end_epoch(metric);
+    miner().end_epoch({.metric = metric});
   }
 
   /// Copies everything that the other one has learned.
@@ -173,7 +170,7 @@ class MiningRun {
     const std::vector<Module*> from = other.modules();
     for (std::size_t i = 0; i < to.size(); ++i) copy_parameters(*from[i], *to[i]);
     learner_->optimizer->set_state(other.learner_->optimizer->state());
-    model().set_state(other.learner_->model->state());
+    learner_->set_state(other.learner_->state());
     miner().set_state(other.learner_->miner->state());
   }
 

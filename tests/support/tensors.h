@@ -21,8 +21,8 @@ inline void to_double(const Module& module) {
 /// Gives a module the values of another one of the same kind.
 inline void copy_parameters(const Module& from, const Module& to) {
   const NoGradGuard no_grad;
-  const NamedTensors values = from.named_parameters();
-  for (const auto& item : to.named_parameters()) item.tensor.copy_(values[item.key()]);
+  const NamedTensors values = from.named_weights();
+  for (const auto& item : to.named_weights()) item.tensor.copy_(values[item.key()]);
 }
 
 }  // namespace curnm::testing

@@ -1,10 +1,21 @@
 #pragma once
 
+#include <algorithm>
+
+#include "curnm/models/registry.h"
 #include "curnm/training/checkpoint.h"
 #include "curnm/training/session.h"
 #include "support/options.h"
 
 namespace curnm::testing {
+
+/// Adds an option unless it is given already, if the model that is given has such an option.
+inline void give_where_known(GivenOptions& given, const std::string& name,
+                             const std::string& value) {
+  Options options = models().at(given.at("model")).defaults;
+  const auto known = option_names(options);
+  if (std::ranges::find(known, name) != known.end()) given.emplace(name, value);
+}
 
 /// Options of a short training of a small model; entries of `more` override.
 inline GivenOptions quick(std::string_view model, const GivenOptions& more = {}) {
@@ -14,8 +25,8 @@ inline GivenOptions quick(std::string_view model, const GivenOptions& more = {})
   given.emplace("batch", "50");
   given.emplace("learning-rate", "1e-3");
   given.emplace("width", "16");
-  if (given["model"] != "dysat") given.emplace("time-width", "8");
-  if (given["model"] != "jodie") given.emplace("neighbors", "4");
+  give_where_known(given, "time-width", "8");
+  give_where_known(given, "neighbors", "4");
   return given;
 }
 

@@ -112,10 +112,10 @@ class CurnmMiner final : public NegativeMiner {
     refreshed_ += batch.size() * cache_->slots();
   }
 
-  void end_epoch(double validation_metric) override {
+  void end_epoch(const Validation& validation) override {
     curriculum_.record(follows_training()
                            ? training_auc_sum_ / static_cast<double>(training_batches_)
-                           : validation_metric);
+                           : validation.metric);
     training_auc_sum_ = 0;
     training_batches_ = renewed_ = refreshed_ = 0;
   }
@@ -205,6 +205,15 @@ class CurnmMiner final : public NegativeMiner {
     return t == kNever || period_ == 0 ? 0 : (t - first_time_) / period_;
   }
 
+  // The paper knows one score.
+  static Tensor whole_logits(const Decoder& decoder, const Links& links, const Tensor& z) {
+    return of_output(decoder.logits(links, z), 0);
+  }
+  static SplitLogits factor_logits(const Decoder& decoder, const Links& links, const Tensor& z,
+                                   const Tensor& relevant) {
+    return of_output(decoder.split(links, z, relevant), 0);
+  }
+
   /// The logits that factors are compared by, each candidate with its own positive.
   static FactorLogits paired(const SplitLogits& logits, const Links& links, const Tensor& owner) {
     const auto of_positive = [&](const Tensor& all) {
@@ -258,12 +267,13 @@ class CurnmMiner final : public NegativeMiner {
       std::vector<std::int64_t> every(links.owner().size());
       std::iota(every.begin(), every.end(), 0);
       const Tensor owner = to_tensor(links.owner(), embedded.z.device());
-      const SplitLogits split = decoder.split(
-          links, embedded.z, relevant_factors(embedded, times, owner, every, /*measures=*/nullptr));
+      const SplitLogits split =
+          factor_logits(decoder, links, embedded.z,
+                        relevant_factors(embedded, times, owner, every, /*measures=*/nullptr));
       logits = of_links(split.whole, links.candidates());
       scores = closeness(paired(split, links, owner), difficulty_.beta, options_.closeness);
     } else {
-      logits = scores = of_links(decoder.logits(links, embedded.z), links.candidates());
+      logits = scores = of_links(whole_logits(decoder, links, embedded.z), links.candidates());
     }
     scores = scores.to(at::kCPU, at::kFloat).contiguous();
     const std::span<const float> values(scores.data_ptr<float>(),
@@ -282,22 +292,24 @@ class CurnmMiner final : public NegativeMiner {
     if (factors_ && options_.lambda > 0) {
       const Tensor owner = to_tensor(links.owner(), embedded.z.device());
       if (options_.contrast_gradient == ContrastGradient::kAll) {
-        const SplitLogits split = decoder.split(
-            links, embedded.z, relevant_factors(embedded, times, owner, chosen, &mined.measures));
+        const SplitLogits split =
+            factor_logits(decoder, links, embedded.z,
+                          relevant_factors(embedded, times, owner, chosen, &mined.measures));
         logits = split.whole;
         parts.contrastive =
             contrastive_loss(paired(split, links, owner), options_.contrast, embedded.path);
       } else {
-        logits = decoder.logits(links, embedded.z);
+        logits = whole_logits(decoder, links, embedded.z);
         const FrozenScope frozen(decoder);
         const Embedded fixed{links, embedded.z.detach(), embedded.path};
-        const SplitLogits split = decoder.split(
-            links, fixed.z, relevant_factors(fixed, times, owner, chosen, &mined.measures));
+        const SplitLogits split =
+            factor_logits(decoder, links, fixed.z,
+                          relevant_factors(fixed, times, owner, chosen, &mined.measures));
         parts.contrastive =
             contrastive_loss(paired(split, links, owner), options_.contrast, embedded.path);
       }
     } else {
-      logits = decoder.logits(links, embedded.z);
+      logits = whole_logits(decoder, links, embedded.z);
     }
     const Tensor positive = of_links(logits, links.positives());
     const Tensor selected = of_links(logits, links.candidates());

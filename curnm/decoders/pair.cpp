@@ -1,0 +1,165 @@
+#include <array>
+
+#include "curnm/decoders/decoder.h"
+#include "curnm/nn/fused.h"
+#include "curnm/nn/linear.h"
+#include "curnm/nn/statistics.h"
+#include "curnm/sampling/walk_sketch.h"
+
+namespace curnm {
+namespace {
+
+/// Whether the decoder sees a sketch of temporal walks.
+enum class Walk { kOff, kOn };
+constexpr ChoiceNames<2> choice_names(Walk) { return {"off", "on"}; }
+
+struct PairOptions {
+  std::int64_t hidden = 100;
+  Walk walk = Walk::kOff;
+  double walk_decay = 300;
+
+  void fields(const FieldVisitor& visit) {
+    visit({.name = "hidden", .help = "width of the pair decoder's layers", .min = 1, .max = 65536},
+          hidden);
+    visit({.name = "walk", .help = "sketch of temporal walks: who went on to what"}, walk);
+    visit({.name = "walk-decay",
+           .help = "how fast walks are forgotten: e-foldings per step in the training period",
+           .min = 0,
+           .max = 1e6,
+           .idle = walk == Walk::kOff ? "--walk off" : ""},
+          walk_decay);
+  }
+};
+
+/// A decoder that sees the pair: out(ReLU(W_2 ReLU(W_s h_u + W_d h_v + W_p x_uv))), where x_uv are
+/// the statistics of the pair (pair_statistics.h) and, if asked for, those of a sketch of temporal
+/// walks (walk_sketch.h).
+///
+/// Of a destination that is split in two, either part meets the same x_uv: statistics belong to the
+/// pair as a whole, and factors tell apart what of h_v matters to it.
+class PairDecoder final : public Decoder {
+ public:
+  PairDecoder(const PairOptions& options, const DecoderContext& context)
+      : Decoder(context),
+        statistics_(register_module("statistics",
+                                    std::make_shared<FittedStatistics>(kPairStatisticsWidth))),
+        source_(map("source", context.width, options.hidden)),
+        destination_(map("destination", context.width, options.hidden)),
+        pair_(map("pair", kPairStatisticsWidth, options.hidden)),
+        hidden_(map("hidden", options.hidden, options.hidden)),
+        out_(map("out", options.hidden, context.outputs)),
+        path_(context.path) {
+    if (options.walk == Walk::kOff) return;
+    walk_ = map("walk", WalkSketch::kStatistics, options.hidden);
+    const double span = context.training_span;
+    sketch_ = std::make_unique<WalkSketch>(
+        WalkSketch::Options{.num_nodes = context.num_nodes,
+                            .decay = span > 0 ? options.walk_decay / span : 0,
+                            .seed = context.seed});
+  }
+
+  void use(const Past& past) override { past_ = past; }
+  void fit(const TypicalLinks& typical) override {
+    statistics_->fit(AgeScale::of(typical.events.time.span()), [&](const AgeScale& ages) {
+      return PairStatistics(past_, ages).of_pairs(typical.links);
+    });
+  }
+
+  void observe(const EventBatch& batch) override {
+    if (sketch_) sketch_->observe(batch);
+  }
+  void forget() override {
+    if (sketch_) sketch_->forget();
+  }
+  std::vector<Tensor> state() const override {
+    if (!sketch_) return {};
+    std::vector<double> pending;
+    for (const WalkSketch::Event& event : sketch_->pending) {
+      pending.insert(pending.end(),
+                     {static_cast<double>(event.src), static_cast<double>(event.dst), event.time});
+    }
+    return {to_tensor(sketch_->vectors, at::kCPU).view({std::ssize(sketch_->times), -1}),
+            to_tensor(sketch_->times, at::kCPU), to_tensor(pending, at::kCPU)};
+  }
+  void set_state(const std::vector<Tensor>& state) override {
+    if (!sketch_) return;
+    copy_to(state[0], std::span(sketch_->vectors));
+    copy_to(state[1], std::span(sketch_->times));
+    std::vector<double> pending(index(state[2].numel()));
+    copy_to(state[2], std::span(pending));
+    sketch_->pending.clear();
+    for (std::size_t i = 0; i < pending.size(); i += 3) {
+      sketch_->pending.push_back(
+          {static_cast<NodeId>(pending[i]), static_cast<NodeId>(pending[i + 1]), pending[i + 2]});
+    }
+  }
+
+  Tensor logits(const Links& links, const Tensor& z) const override {
+    return logits_of(source_and_pair(links, z) + destinations(links, z));
+  }
+
+  SplitLogits split(const Links& links, const Tensor& z, const Tensor& parts) const override {
+    const std::int64_t n = parts.size(0);
+    const Tensor others = source_and_pair(links, z);
+    const Tensor wholes = destinations(links, z);
+    const Tensor part = linear(parts, *destination_, path_);
+    const Tensor rest = wholes.narrow(0, 0, n) - part + destination_->bias;
+    const Tensor first = others.narrow(0, 0, n);
+    return {.whole = logits_of(others + wholes),
+            .part = logits_of(first + part),
+            .rest = logits_of(first + rest)};
+  }
+
+ private:
+  std::shared_ptr<Linear> map(std::string name, std::int64_t in, std::int64_t out) {
+    return register_module(std::move(name), std::make_shared<Linear>(in, out));
+  }
+
+  /// W_s h_u + W_p x_uv, [L,H]
+  Tensor source_and_pair(const Links& links, const Tensor& z) const {
+    const Tensor sources =
+        linear(select_rows(z, to_tensor(links.sources(), z.device()), path_), *source_, path_);
+    const Tensor x = statistics_->standardised(
+        PairStatistics(past_, statistics_->ages()).of_pairs(links), z.options());
+    Tensor sum = select_rows(sources, to_tensor(links.source(), z.device()), path_) +
+                 linear(x, *pair_, path_);
+    if (!sketch_) return sum;
+    const Tensor walks = to_tensor(sketch_->of_pairs(links), at::kCPU)
+                             .view({-1, WalkSketch::kStatistics})
+                             .to(z.options());
+    return sum + linear(walks, *walk_, path_);
+  }
+  /// W_d h_v, [L,H]
+  Tensor destinations(const Links& links, const Tensor& z) const {
+    const Tensor all = linear(z.narrow(0, 0, links.num_destinations()), *destination_, path_);
+    return select_rows(all, to_tensor(links.destination(), z.device()), path_);
+  }
+  /// [n,H] -> [n,Q]
+  Tensor logits_of(const Tensor& sum) const {
+    return linear(at::relu(linear(at::relu(sum), *hidden_, path_)), *out_, path_);
+  }
+
+  std::shared_ptr<FittedStatistics> statistics_;
+  std::shared_ptr<Linear> source_;
+  std::shared_ptr<Linear> destination_;
+  std::shared_ptr<Linear> pair_;
+  std::shared_ptr<Linear> walk_;  // null without a sketch
+  std::shared_ptr<Linear> hidden_;
+  std::shared_ptr<Linear> out_;
+  std::unique_ptr<WalkSketch> sketch_;
+  Path path_;
+  Past past_;
+};
+
+}  // namespace
+
+DecoderEntry pair_decoder() {
+  return {{.name = "pair",
+           .summary = "embeddings and what is known of the pair: ages, counts, common partners",
+           .defaults = PairOptions{}},
+          [](const Options& options, const DecoderContext& context) {
+            return std::make_shared<PairDecoder>(options.as<PairOptions>(), context);
+          }};
+}
+
+}  // namespace curnm

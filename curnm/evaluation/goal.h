@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "curnm/evaluation/negatives.h"
+
+namespace curnm {
+
+/// The questions that a user cares about.
+enum class Goal { kAll, kDestination, kPartner, kPair };
+constexpr ChoiceNames<4> choice_names(Goal) { return {"all", "destination", "partner", "pair"}; }
+
+/// What the best epoch is chosen by.
+enum class SelectOn { kGoal, kRandom, kHistorical, kInductive, kTrans, kSourceHistorical };
+constexpr ChoiceNames<6> choice_names(SelectOn) {
+  return {"goal", "random", "historical", "inductive", "trans", "source_historical"};
+}
+
+/// The protocol that measures how well a question is answered in validation.
+Protocol protocol_of(Question question);
+/// The questions of a goal.
+std::vector<Question> questions_of(Goal goal);
+
+/// The protocols that a validation has to score.
+std::vector<Protocol> protocols_of(Goal goal, SelectOn select_on);
+
+/// The one protocol to quote of a test that was trained for this: that of the question, TRANS where
+/// all count.
+Protocol headline(Goal goal, SelectOn select_on);
+
+/// A validation: AP by protocol, and what the best epoch is chosen by.
+struct Validation {
+  double metric = 0;
+  std::map<std::string, double> ap;
+};
+/// The mean AP of the goal's questions, or the AP of the protocol that was asked for.
+double metric_of(const std::map<std::string, double>& ap, Goal goal, SelectOn select_on);
+
+}  // namespace curnm

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "curnm/decoders/decoder.h"
+#include "curnm/models/model.h"
+
+namespace curnm {
+
+/// A model and its decoder: together they score links, and follow the stream of events.
+struct LinkModel {
+  std::shared_ptr<Model> model;
+  std::shared_ptr<Decoder> decoder;
+
+  /// Sets where the past is looked up.
+  void use(const Past& past) {
+    model->use(past);
+    decoder->use(past);
+  }
+  void fit(const TypicalLinks& typical) {
+    model->fit(typical);
+    decoder->fit(typical);
+  }
+  void train(bool on = true) {
+    model->train(on);
+    decoder->train(on);
+  }
+
+  // The state of the stream: that of the model, then that of the decoder.
+  void observe(const EventBatch& batch) {
+    model->observe(batch);
+    decoder->observe(batch);
+  }
+  void forget() {
+    model->forget();
+    decoder->forget();
+  }
+  std::vector<Tensor> state() const {
+    std::vector<Tensor> all = model->state();
+    for (Tensor& tensor : decoder->state()) all.push_back(std::move(tensor));
+    return all;
+  }
+  void set_state(const std::vector<Tensor>& state) {
+    const auto of_decoder = state.end() - std::ssize(decoder->state());
+    model->set_state({state.begin(), of_decoder});
+    decoder->set_state({of_decoder, state.end()});
+  }
+};
+
+}  // namespace curnm

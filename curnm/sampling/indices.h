@@ -1,0 +1,30 @@
+#pragma once
+
+#include "curnm/sampling/past.h"
+
+namespace curnm {
+
+/// Everything that may be looked up about the events of a log. Stays where it was made: a Past
+/// points into it.
+class Indices {
+ public:
+  explicit Indices(const EventLog& log)
+      : graph(log), roles(log, graph), pairs(log), partners(log, Partnership::kMutual) {}
+  /// Of some events of the log: `ids`, ascending, and the same as a log of their own.
+  Indices(const EventLog& log, std::span<const EventId> ids, const EventLog& selected)
+      : graph(log, ids),
+        roles(log, graph),
+        pairs(selected),
+        partners(selected, Partnership::kMutual) {}
+  Indices(const Indices&) = delete;
+  Indices& operator=(const Indices&) = delete;
+
+  Past past() const { return {&graph, &roles, &pairs, &partners}; }
+
+  TemporalGraph graph;  // entries have the event numbers of the log
+  Roles roles;
+  History pairs;
+  History partners;
+};
+
+}  // namespace curnm

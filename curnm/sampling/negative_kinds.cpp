@@ -1,0 +1,124 @@
+#include "curnm/sampling/negative_kinds.h"
+
+#include <algorithm>
+
+#include "curnm/base/error.h"
+#include "curnm/base/parallel.h"
+#include "curnm/graph/distinct_nodes.h"
+
+namespace curnm {
+
+/// The positive that negatives are drawn for, and where they go.
+struct NegativeKinds::Row {
+  std::int64_t at;    // in the batch
+  std::int64_t past;  // events before its time
+  NodeId u;
+  Timestamp t;
+  Rng key;
+  DrawScratch& scratch;
+  ExtraPairs& out;
+
+  void add(CandidateKind kind, NodeId src, NodeId dst) {
+    out.rows.push_back(at);
+    out.src.push_back(src);
+    out.dst.push_back(dst);
+    out.kinds.push_back(kind);
+  }
+};
+
+NegativeKinds::NegativeKinds(const EventLog& events, const Past& past,
+                             std::vector<NodeId> destinations)
+    : events_(events),
+      past_(past),
+      sources_(distinct_nodes({events.src.begin(), events.src.end()})),
+      destinations_(std::move(destinations)) {}
+
+void NegativeKinds::add(CandidateKind kind, std::int64_t count, Row& row) const {
+  Rng rng = row.key.split(static_cast<std::uint64_t>(kind));
+  const History& pairs = *past_.pairs;
+  // Draws that miss are repeated, so often that only a network without any answer gives fewer.
+  constexpr int kTries = 32;
+  const auto repeat = [&](const auto& try_one) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (int tries = 0; tries < kTries && !try_one(); ++tries) {
+      }
+    }
+  };
+  const auto add_absent = [&](NodeId src, NodeId dst) {
+    if (pairs.occurs_at(src, dst, row.t)) return false;
+    row.add(kind, src, dst);
+    return true;
+  };
+  const auto add_random = [&] {
+    draw_absent(pairs, destinations_, row.u, row.t, count, rng, row.scratch,
+                [&](NodeId v) { row.add(kind, row.u, v); });
+  };
+  switch (kind) {
+    case CandidateKind::kRandom:
+      add_random();
+      return;
+    case CandidateKind::kHistorical: {
+      std::vector<Partner> partners(index(count));
+      const std::int64_t found = past_.partners->draw(row.u, row.t, rng, row.scratch, partners);
+      for (std::int64_t i = 0; i < found; ++i) row.add(kind, row.u, partners[index(i)].node);
+      // Whoever has no former partner is asked about anyone, as in the evaluation.
+      if (found == 0) add_random();
+      return;
+    }
+    case CandidateKind::kPopular: {
+      constexpr EventId kNewest = 256;
+      const EventId from = std::max<EventId>(row.past - kNewest, 0);
+      if (from == row.past) return;
+      repeat([&] {
+        const auto e = from + static_cast<EventId>(rng.below(index(row.past - from)));
+        return add_absent(row.u, events_.dst[e]);
+      });
+      return;
+    }
+    case CandidateKind::kRandomPair:
+      repeat([&] {
+        const NodeId src = sources_[rng.below(sources_.size())];
+        return add_absent(src, destinations_[rng.below(destinations_.size())]);
+      });
+      return;
+    case CandidateKind::kFormerPair: {
+      const PairId former = pairs.pairs_before(row.t);
+      if (former == 0) return;
+      repeat([&] {
+        const auto pair = static_cast<PairId>(rng.below(index(former)));
+        return add_absent(pairs.src(pair), pairs.dst(pair));
+      });
+      return;
+    }
+    case CandidateKind::kHard:
+      break;
+  }
+  CURNM_ASSERT(kind != CandidateKind::kHard);
+}
+
+ExtraPairs NegativeKinds::draw(const EventBatch& batch, const KindCounts& counts,
+                               const Rng& key) const {
+  std::vector<ExtraPairs> of_rows(batch.src.size());
+  parallel_for(batch.size(), /*grain=*/32, [&](std::int64_t begin, std::int64_t end) {
+    DrawScratch scratch;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Timestamp t = batch.time[index(i)];
+      const auto times = events_.time.span();
+      Row row{.at = i,
+              .past = std::lower_bound(times.begin(), times.end(), t) - times.begin(),
+              .u = batch.src[index(i)],
+              .t = t,
+              .key = key.split(static_cast<std::uint64_t>(batch.events[index(i)])),
+              .scratch = scratch,
+              .out = of_rows[index(i)]};
+      for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+        if (counts[kind] > 0) add(static_cast<CandidateKind>(kind), counts[kind], row);
+      }
+    }
+  });
+  ExtraPairs all;
+  for (const ExtraPairs& of_row : of_rows) all.append(of_row);
+  return all;
+}
+
+}  // namespace curnm

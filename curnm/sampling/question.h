@@ -1,0 +1,20 @@
+#pragma once
+
+#include <array>
+
+#include "curnm/base/options.h"
+
+namespace curnm {
+
+/// What a score is asked for. Each question has its own kind of wrong answers, so a decoder may
+/// have an output for each, which learns from those alone.
+enum class Question : std::uint8_t {
+  kDestination,  // u acts: with which of all destinations?
+  kPartner,      // u acts: with which of its former partners?
+  kPair,         // someone acts: which pair?
+};
+constexpr ChoiceNames<3> choice_names(Question) { return {"destination", "partner", "pair"}; }
+inline constexpr std::array<Question, 3> kQuestions = {Question::kDestination, Question::kPartner,
+                                                       Question::kPair};
+
+}  // namespace curnm

@@ -1,0 +1,110 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "curnm/miners/losses.h"
+#include "support/decoders.h"
+#include "support/errors.h"
+#include "support/mining.h"
+#include "support/random_log.h"
+
+namespace curnm {
+namespace {
+
+using testing::fails;
+using testing::kMiningWidth;
+using testing::MiningNetwork;
+using testing::random_log;
+
+/// Logits that are given, whatever the embeddings.
+class GivenLogits final : public Decoder {
+ public:
+  explicit GivenLogits(Tensor logits)
+      : Decoder({.outputs = logits.size(1)}), logits_(std::move(logits)) {}
+  Tensor logits(const Links&, const Tensor&) const override { return logits_; }
+
+ private:
+  Tensor logits_;
+};
+
+double pos(double x) { return std::log1p(std::exp(-x)); }
+double neg(double x) { return std::log1p(std::exp(x)); }
+
+struct TwoPositives {
+  std::vector<NodeId> src = {0, 1};
+  std::vector<NodeId> dst = {2, 3};
+  std::vector<Timestamp> time = {5, 6};
+  std::vector<EventId> events = {0, 1};
+  // One random destination, two former partners, no pair.
+  Candidates candidates{.extra = {.rows = {0, 0, 1},
+                                  .src = {0, 0, 1},
+                                  .dst = {3, 4, 4},
+                                  .kinds = {CandidateKind::kRandom, CandidateKind::kHistorical,
+                                            CandidateKind::kHistorical}}};
+  EventBatch batch() const { return {src, dst, time, events}; }
+};
+
+TEST(LearnByQuestionTest, EachOutputLearnsFromItsOwnNegatives) {
+  const TwoPositives scene;
+  const Links links(scene.batch(), scene.candidates);
+  // Rows: two positives, three negatives; columns: destination, partner, pair.
+  const Tensor logits = at::tensor({1.0F, 2.0F, 9.0F, -1.0F, 0.5F, 9.0F, 0.3F, 9.0F, 9.0F, 9.0F,
+                                    0.7F, 9.0F, 9.0F, -0.4F, 9.0F})
+                            .view({5, 3})
+                            .requires_grad_(true);
+  const GivenLogits decoder(logits);
+  const Mined mined = learn_by_question({links, at::zeros({links.roots().size(), 1})},
+                                        scene.candidates.extra, decoder);
+  const double destination = (pos(1) + pos(-1)) / 2 + neg(0.3);
+  const double partner = (pos(2) + pos(0.5)) / 2 + (neg(0.7) + neg(-0.4)) / 2;
+  EXPECT_NEAR(mined.loss.item<double>(), destination + partner, 1e-6)
+      << "nothing teaches the third output, not even the positives";
+  mined.loss.backward();
+  for (const auto& [row, column] :
+       {std::pair(0, 2), std::pair(1, 2), std::pair(2, 1), std::pair(3, 0), std::pair(4, 2)}) {
+    EXPECT_EQ(logits.grad()[row][column].item<double>(), 0) << row << " " << column;
+  }
+}
+
+TEST(LearnByQuestionTest, OneOutputLearnsFromAll) {
+  const TwoPositives scene;
+  const Links links(scene.batch(), scene.candidates);
+  const GivenLogits decoder(at::tensor({1.0F, -1.0F, 0.3F, 0.7F, -0.4F}).view({5, 1}));
+  const Mined mined = learn_by_question({links, at::zeros({links.roots().size(), 1})},
+                                        scene.candidates.extra, decoder);
+  EXPECT_NEAR(mined.loss.item<double>(),
+              (pos(1) + pos(-1)) / 2 + (neg(0.3) + neg(0.7) + neg(-0.4)) / 3, 1e-6);
+}
+
+TEST(MixtureMinerTest, ProposesWhatWasAskedFor) {
+  const MiningNetwork network(random_log(3, {.nodes = 30, .events = 200, .distinct_times = 200}));
+  const auto miner = network.miner("mixture", {{"mix-random", "3"},
+                                               {"mix-history", "0"},
+                                               {"mix-popular", "1"},
+                                               {"mix-random-pairs", "0"},
+                                               {"mix-former-pairs", "2"}});
+  const EventBatch late = network.batch(150, 200);
+  const Candidates found = miner->propose(late, Rng(1, Stream::kTest));
+  std::map<CandidateKind, std::int64_t> counts;
+  for (const CandidateKind kind : found.extra.kinds) ++counts[kind];
+  EXPECT_EQ(counts, (std::map<CandidateKind, std::int64_t>{{CandidateKind::kRandom, 150},
+                                                           {CandidateKind::kPopular, 50},
+                                                           {CandidateKind::kFormerPair, 100}}));
+  EXPECT_EQ(miner->outputs(), Outputs::kByQuestion);
+  EXPECT_EQ(network.miner("mixture", {{"outputs", "single"}})->outputs(), Outputs::kSingle);
+}
+
+TEST(MixtureMinerTest, OfNothingIsRefused) {
+  const MiningNetwork network(random_log(3));
+  EXPECT_TRUE(fails<UsageError>(
+      [&] {
+        network.miner("mixture", {{"mix-random", "0"},
+                                  {"mix-history", "0"},
+                                  {"mix-random-pairs", "0"},
+                                  {"mix-former-pairs", "0"}});
+      },
+      {"mixture of nothing"}));
+}
+
+}  // namespace
+}  // namespace curnm
