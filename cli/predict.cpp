@@ -139,9 +139,8 @@ std::vector<Query> scored_pairs(const Predictor& predictor, const PredictFlags& 
 void run_predict(const PredictFlags& flags) {
   set_threads(flags.threads);
   const Predictor predictor = open_predictor(flags);
-  print_answers(
-      flags.pairs.empty() ? likeliest(predictor, flags) : scored_pairs(predictor, flags),
-      predictor.dataset().ids, flags.json);
+  print_answers(flags.pairs.empty() ? likeliest(predictor, flags) : scored_pairs(predictor, flags),
+                predictor.dataset().ids, flags.json);
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ std::string standing(const nlohmann::ordered_json& result) {
   if (!above.empty()) text = fmt::format("Above the best rule on {}.", fmt::join(above, ", "));
   if (below.empty()) return text;
   return fmt::format(
-      "{}{}Not above it on {}: try --decoder pair --miner mixture, --walk on, or more epochs; a rule "
+      "{}{}Not above it on {}: try --decoder pair --miner mixture, --walk on, or more epochs; a "
+      "rule "
       "that is hard to beat may be all that there is to know.",
       text, text.empty() ? "" : " ", fmt::join(below, ", "));
 }

@@ -112,7 +112,8 @@ std::vector<Dimension> search_space(const TuneFlags& flags, const RunFlags& fixe
     const auto [name, list] = assignment_of("--vary", text);
     TaskOptions task;
     const std::vector<std::string_view> of_the_task = option_names(task);
-    if (name == "select-on" || name == "goal" || std::ranges::find(of_the_task, name) != of_the_task.end()) {
+    if (name == "select-on" || name == "goal" ||
+        std::ranges::find(of_the_task, name) != of_the_task.end()) {
       throw UsageError(
           fmt::format("--vary {0}: it decides what trials are compared by; give all of them one "
                       "(--set {0}=...)",

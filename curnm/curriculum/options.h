@@ -38,6 +38,9 @@ constexpr ChoiceNames<2> choice_names(CurriculumMetric) { return {"validation", 
 /// CurNM's hyper-parameters under the paper's symbols, and every place where the paper can be read
 /// in more than one way.
 struct CurnmOptions {
+  Outputs outputs = Outputs::kSingle;
+  // With an output for each question
+  double budget = 2;
   // The pool
   std::int64_t pool = 8;
   double gamma_hist = 0.6;

@@ -53,4 +53,40 @@ std::vector<std::int64_t> top_of_rows(std::span<const float> scores, std::int64_
   return positions;
 }
 
+namespace {
+
+/// exp(a·(score - best)), normalised; and the effective share of them.
+double weigh(std::span<const float> scores, double a, std::vector<float>& weights) {
+  const double best = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const double weight = std::exp(a * (scores[i] - best));
+    weights[i] = static_cast<float>(weight);
+    sum += weight;
+    squares += weight * weight;
+  }
+  for (float& weight : weights) weight = static_cast<float>(weight / sum);
+  return sum * sum / squares / static_cast<double>(scores.size());
+}
+
+}  // namespace
+
+std::vector<float> soft_weights(std::span<const float> scores, double pi) {
+  std::vector<float> weights(scores.size(), 1 / static_cast<float>(scores.size()));
+  const bool comparable =
+      std::all_of(scores.begin(), scores.end(), [](float score) { return std::isfinite(score); });
+  if (pi >= 1 || scores.size() < 2 || !comparable) return weights;
+  // The share falls as a grows: by halves. Where scores are equal, it cannot fall far enough.
+  constexpr int kSteps = 30;
+  double low = 0;
+  double high = 64;
+  for (int step = 0; step < kSteps; ++step) {
+    const double middle = (low + high) / 2;
+    (weigh(scores, middle, weights) > pi ? low : high) = middle;
+  }
+  weigh(scores, high, weights);
+  return weights;
+}
+
 }  // namespace curnm

@@ -20,8 +20,7 @@ class RuleScorer final : public Scorer {
     Scores scores{.values = std::vector<float>(pairs.src.size())};
     parallel_for(pairs.size(), /*grain=*/1024, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = index(begin); i < index(end); ++i) {
-        scores.values[i] =
-            static_cast<float>(rule_(pairs.src[i], pairs.dst[i], pairs.time[i]));
+        scores.values[i] = static_cast<float>(rule_(pairs.src[i], pairs.dst[i], pairs.time[i]));
       }
     });
     return scores;

@@ -17,7 +17,7 @@ using Row = std::span<const float>;
 struct Examples {
   AgeScale ages;
   Standardisation scale;
-  std::vector<float> positives;                          // [n,kWidth]
+  std::vector<float> positives;  // [n,kWidth]
   std::array<std::vector<float>, kQuestions.size()> negatives;
 
   explicit Examples(const LinkTask& task) : ages(AgeScale::of(task.train().log.time.span())) {
@@ -37,7 +37,8 @@ struct Examples {
         NegativeKinds(log, task.train_past(), task.train_destinations())
             .draw(batch, counts, Rng(task.options().negative_seed, Stream::kFittedRules));
     const PairStatistics statistics(task.train_past(), ages);
-    positives = statistics.of_pairs(Links(Pairs{some.src.span(), some.dst.span(), some.time.span()}));
+    positives =
+        statistics.of_pairs(Links(Pairs{some.src.span(), some.dst.span(), some.time.span()}));
     scale = Standardisation::of(positives, kWidth);
     scale.apply(positives);
     for (const Question question : kQuestions) {
@@ -140,8 +141,7 @@ std::unique_ptr<Scorer> best_statistic(const LinkTask& task) {
     double best_gain = -1;
     double sign = 1;
     for (std::size_t at = 0; at < kWidth; ++at) {
-      const double auc =
-          roc_auc(column(examples.positives, at), column(examples.negatives[q], at));
+      const double auc = roc_auc(column(examples.positives, at), column(examples.negatives[q], at));
       if (std::abs(auc - 0.5) <= best_gain) continue;
       best_gain = std::abs(auc - 0.5);
       best = at;

@@ -25,8 +25,7 @@ ordered_json protocol_metrics(const std::vector<ProtocolScores>& scores, std::in
 namespace {
 
 ordered_json to_json(const Ranking& ranking) {
-  return {
-      {"mrr", ranking.mrr}, {"hits10", ranking.hits10}, {"candidates", ranking.candidates}};
+  return {{"mrr", ranking.mrr}, {"hits10", ranking.hits10}, {"candidates", ranking.candidates}};
 }
 
 }  // namespace

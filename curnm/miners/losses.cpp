@@ -1,5 +1,6 @@
 #include "curnm/miners/losses.h"
 
+#include "curnm/curriculum/selection.h"
 #include "curnm/nn/tensors.h"
 
 namespace curnm {
@@ -51,11 +52,39 @@ Tensor question_weights(const Links& links, const ExtraPairs& negatives, const D
   return to_tensor(weights, at::kCPU).view({links.size(), decoder.outputs()});
 }
 
+namespace {
+
+/// Gives the negatives of each output soft weights by their logits. Both [L,Q], on the CPU.
+void weigh_hardest(const Tensor& logits, std::int64_t positives, std::span<const double> pi,
+                   const Tensor& weights) {
+  const auto outputs = index(logits.size(1));
+  const float* scores = logits.data_ptr<float>();
+  float* weight = weights.data_ptr<float>();
+  for (std::size_t q = 0; q < outputs; ++q) {
+    std::vector<std::size_t> places;
+    std::vector<float> of_output;
+    for (auto i = index(positives); i < index(logits.size(0)); ++i) {
+      if (weight[i * outputs + q] == 0) continue;
+      places.push_back(i * outputs + q);
+      of_output.push_back(scores[i * outputs + q]);
+    }
+    const std::vector<float> soft = soft_weights(of_output, pi[q]);
+    for (std::size_t i = 0; i < places.size(); ++i) weight[places[i]] = -soft[i];
+  }
+}
+
+}  // namespace
+
 Mined learn_by_question(const Embedded& embedded, const ExtraPairs& negatives,
-                        const Decoder& decoder) {
+                        const Decoder& decoder, std::span<const double> pi) {
   const Links& links = embedded.links;
-  const Tensor weights = question_weights(links, negatives, decoder).to(embedded.z.device());
+  Tensor weights = question_weights(links, negatives, decoder);
   const Tensor logits = decoder.logits(links, embedded.z);
+  if (!pi.empty()) {
+    weigh_hardest(logits.detach().to(at::kCPU, at::kFloat).contiguous(), links.positives().size, pi,
+                  weights);
+  }
+  weights = weights.to(logits.options());
   const Tensor losses = softplus_of(-weights.sign() * logits) * weights.abs();
   const Tensor positive = total(of_links(losses, links.positives()), embedded.path);
   const Tensor negative = total(of_links(losses, links.extra()), embedded.path);

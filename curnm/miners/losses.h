@@ -37,8 +37,9 @@ Mined learn_from_all(const Embedded& embedded, const Decoder& decoder, const Ten
 /// REQUIRES: the extra pairs of the candidates tell their kinds; there are no other candidates.
 Tensor question_weights(const Links& links, const ExtraPairs& negatives, const Decoder& decoder);
 
-/// BCE of each output: mean over the positives plus mean over the negatives that teach it.
+/// BCE of each output: mean over the positives plus mean over the negatives that teach it, of which
+/// the hardest share pi[output] counts most (soft_weights); all alike where none is given.
 Mined learn_by_question(const Embedded& embedded, const ExtraPairs& negatives,
-                        const Decoder& decoder);
+                        const Decoder& decoder, std::span<const double> pi = {});
 
 }  // namespace curnm

@@ -5,17 +5,17 @@
 namespace curnm {
 namespace {
 
-/// Negatives per positive of each kind.
+/// Negatives per positive of each kind; fractions are averages.
 struct MixtureOptions {
-  std::int64_t random = 2;
-  std::int64_t history = 2;
-  std::int64_t popular = 0;
-  std::int64_t random_pairs = 1;
-  std::int64_t former_pairs = 1;
+  double random = 2;
+  double history = 2;
+  double popular = 0;
+  double random_pairs = 1;
+  double former_pairs = 1;
   Outputs outputs = Outputs::kByQuestion;
 
   void fields(const FieldVisitor& visit) {
-    const auto count = [&](std::string_view name, std::string_view help, std::int64_t& value) {
+    const auto count = [&](std::string_view name, std::string_view help, double& value) {
       visit({.name = name, .help = help, .min = 0, .max = 1000}, value);
     };
     count("mix-random", "random destinations per positive", random);
@@ -28,16 +28,16 @@ struct MixtureOptions {
   void check() const {
     if (random + history + popular + random_pairs + former_pairs > 0) return;
     throw OptionError(OptionError::Kind::kConflict, "mix-random",
-                      "a mixture of nothing: one of --mix-... must be at least 1");
+                      "a mixture of nothing: one of --mix-... must be above 0");
   }
 };
 
-/// A fixed number of negatives of each kind: the honest opponent of a curriculum.
+/// Fixed numbers of negatives of each kind: the honest opponent of a curriculum.
 class MixtureMiner final : public NegativeMiner {
  public:
   MixtureMiner(const MixtureOptions& options, const MinerContext& context)
       : kinds_(*context.events, context.past, context.destinations), outputs_(options.outputs) {
-    const auto count = [&](CandidateKind kind) -> std::int64_t& {
+    const auto count = [&](CandidateKind kind) -> double& {
       return counts_[static_cast<std::size_t>(kind)];
     };
     count(CandidateKind::kRandom) = options.random;

@@ -1,12 +1,18 @@
 #include "curnm/sampling/negative_kinds.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "curnm/base/error.h"
 #include "curnm/base/parallel.h"
 #include "curnm/graph/distinct_nodes.h"
 
 namespace curnm {
+namespace {
+
+constexpr std::uint64_t kFractions = 100;  // keys of draws about numbers, beyond those of the kinds
+
+}  // namespace
 
 /// The positive that negatives are drawn for, and where they go.
 struct NegativeKinds::Row {
@@ -112,7 +118,11 @@ ExtraPairs NegativeKinds::draw(const EventBatch& batch, const KindCounts& counts
               .scratch = scratch,
               .out = of_rows[index(i)]};
       for (std::size_t kind = 0; kind < counts.size(); ++kind) {
-        if (counts[kind] > 0) add(static_cast<CandidateKind>(kind), counts[kind], row);
+        const double whole = std::floor(counts[kind]);
+        Rng rng = row.key.split(kFractions + kind);
+        const auto count =
+            static_cast<std::int64_t>(whole) + (rng.uniform() < counts[kind] - whole ? 1 : 0);
+        if (count > 0) add(static_cast<CandidateKind>(kind), count, row);
       }
     }
   });

@@ -9,8 +9,8 @@
 
 namespace curnm {
 
-/// How many negatives of each kind belong to a positive.
-using KindCounts = std::array<std::int64_t, kCandidateKinds>;
+/// How many negatives of each kind belong to a positive, on average.
+using KindCounts = std::array<double, kCandidateKinds>;
 
 /// Draws negatives of every kind but kHard for training events: never a pair that has an event at
 /// that very time.
@@ -20,9 +20,10 @@ class NegativeKinds {
   /// destinations.
   NegativeKinds(const EventLog& events, const Past& past, std::vector<NodeId> destinations);
 
-  /// For each positive of the batch, the asked number of each kind, one kind after the other; fewer
-  /// where there are not so many, and random destinations in place of former partners where a
-  /// source has none. Draws of event e come from key.split(e) and the kind alone.
+  /// For each positive of the batch, the asked number of each kind, one kind after the other (a
+  /// fraction is one more with that probability); fewer where there are not so many, and random
+  /// destinations in place of former partners where a source has none. Draws of event e come from
+  /// key.split(e) and the kind alone.
   ExtraPairs draw(const EventBatch& batch, const KindCounts& counts, const Rng& key) const;
 
   std::span<const NodeId> destinations() const { return destinations_; }

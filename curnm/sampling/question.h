@@ -17,4 +17,13 @@ constexpr ChoiceNames<3> choice_names(Question) { return {"destination", "partne
 inline constexpr std::array<Question, 3> kQuestions = {Question::kDestination, Question::kPartner,
                                                        Question::kPair};
 
+/// How many scores a link has: one for everything, or one for each Question.
+enum class Outputs { kSingle, kByQuestion };
+constexpr ChoiceNames<2> choice_names(Outputs) { return {"single", "questions"}; }
+inline constexpr Field kOutputsField{
+    .name = "outputs",
+    .help =
+        "one score for everything (single), or one for each of the questions destination, "
+        "partner and pair"};
+
 }  // namespace curnm

@@ -384,9 +384,25 @@ std::string idle(CurnmOptions options, std::string_view name) {
   return reason;
 }
 
-TEST(CurnmOptionsTest, WithTheDefaultsEveryOptionHasAnEffect) {
+TEST(CurnmOptionsTest, WithTheDefaultsEveryOptionOfOneScoreHasAnEffect) {
   CurnmOptions defaults;
-  for (std::string_view name : option_names(defaults)) EXPECT_EQ(idle(defaults, name), "") << name;
+  for (std::string_view name : option_names(defaults)) {
+    EXPECT_EQ(idle(defaults, name), name == "budget" ? "--outputs single" : "") << name;
+  }
+}
+
+TEST(CurnmOptionsTest, OutputsForQuestionsLeaveTheBudgetAndPi) {
+  const CurnmOptions options{.outputs = Outputs::kByQuestion};
+  CurnmOptions copy = options;
+  for (std::string_view name : option_names(copy)) {
+    const bool used = name == "outputs" || name == "budget" || name == "pi" ||
+                      name == "pi-strategy" || name == "pi-min" || name == "shrink" ||
+                      name == "plateau";
+    EXPECT_EQ(idle(options, name), used ? "" : "--outputs questions") << name;
+  }
+  EXPECT_TRUE(fails<UsageError>(
+      [] { CurnmOptions{.outputs = Outputs::kByQuestion, .ablate = Ablation::kCache}.check(); },
+      {"--ablate"}));
 }
 
 // What each choice leaves without effect: exactly these, by what `fields` of CurNM is about.
@@ -396,7 +412,7 @@ TEST(CurnmOptionsTest, WhatChoicesLeaveWithoutEffect) {
     CurnmOptions copy = options;
     Names names;
     for (std::string_view name : option_names(copy)) {
-      if (!idle(options, name).empty()) names.insert(name);
+      if (name != "budget" && !idle(options, name).empty()) names.insert(name);
     }
     return names;
   };

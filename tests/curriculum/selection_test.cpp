@@ -91,5 +91,42 @@ TEST(TopOfRowsTest, IsTopOfEachRow) {
   }
 }
 
+double effective_share(const std::vector<float>& weights) {
+  double squares = 0;
+  for (const float w : weights) squares += static_cast<double>(w) * w;
+  return 1 / squares / static_cast<double>(weights.size());
+}
+
+TEST(SoftWeightsTest, AddUpToOneGrowWithScoresAndHaveTheAskedShare) {
+  std::vector<float> scores;
+  Rng rng(1, Stream::kTest);
+  for (int i = 0; i < 200; ++i) scores.push_back(static_cast<float>(6 * rng.uniform() - 3));
+  for (const double pi : {0.9, 0.5, 0.2, 0.05}) {
+    const std::vector<float> weights = soft_weights(scores, pi);
+    EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 1, 1e-5);
+    EXPECT_NEAR(effective_share(weights), pi, 1e-3);
+    for (std::size_t i = 1; i < scores.size(); ++i) {
+      EXPECT_EQ(scores[i] > scores[0], weights[i] > weights[0]) << i;
+    }
+  }
+}
+
+// w is exp(a·0), exp(a·ln 4) = 1, 2 for a = 1/2: (1 + 2)^2 / (1 + 4) / 2 = 0.9.
+TEST(SoftWeightsTest, LiteralValues) {
+  const std::vector<float> scores = {0, std::log(4.0F)};
+  const std::vector<float> weights = soft_weights(scores, 0.9);
+  EXPECT_NEAR(weights[0], 1 / 3.0, 1e-4);
+  EXPECT_NEAR(weights[1], 2 / 3.0, 1e-4);
+}
+
+TEST(SoftWeightsTest, AlikeWhereNothingIsToBeChosen) {
+  const std::vector<float> alike(4, 0.25F);
+  EXPECT_EQ(soft_weights(std::vector<float>{1, 2, 3, 4}, 1), alike);
+  EXPECT_EQ(soft_weights(std::vector<float>(4, 7), 0.1), alike) << "equal scores";
+  EXPECT_EQ(soft_weights(std::vector<float>{1, 2, NAN, 4}, 0.5), alike);
+  EXPECT_EQ(soft_weights(std::vector<float>{3}, 0.5), std::vector<float>{1});
+  EXPECT_TRUE(soft_weights({}, 0.5).empty());
+}
+
 }  // namespace
 }  // namespace curnm

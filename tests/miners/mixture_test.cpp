@@ -76,6 +76,42 @@ TEST(LearnByQuestionTest, OneOutputLearnsFromAll) {
               (pos(1) + pos(-1)) / 2 + (neg(0.3) + neg(0.7) + neg(-0.4)) / 3, 1e-6);
 }
 
+// The two former partners of the scene have weights 1/3 and 2/3 where their logits are 0 and ln 4.
+TEST(LearnByQuestionTest, TheHardestCountMost) {
+  const TwoPositives scene;
+  const Links links(scene.batch(), scene.candidates);
+  const float hard = std::log(4.0F);
+  const GivenLogits decoder(at::tensor({1.0F, 2.0F, 0.0F, -1.0F, 0.5F, 0.0F, 0.3F, 0.0F, 0.0F, 0.0F,
+                                        0.0F, 0.0F, 0.0F, hard, 0.0F})
+                                .view({5, 3}));
+  const std::vector<double> pi = {0.5, 0.9, 1};
+  const Mined mined = learn_by_question({links, at::zeros({links.roots().size(), 1})},
+                                        scene.candidates.extra, decoder, pi);
+  const double destination = (pos(1) + pos(-1)) / 2 + neg(0.3);
+  const double partner = (pos(2) + pos(0.5)) / 2 + neg(0) / 3 + 2 * neg(hard) / 3;
+  EXPECT_NEAR(mined.loss.item<double>(), destination + partner, 1e-3);
+}
+
+TEST(QuestionCurnmTest, TheBudgetIsDividedByTheSharesOfQuestions) {
+  const MiningNetwork network(random_log(3, {.nodes = 30, .events = 2000, .distinct_times = 2000}));
+  const auto miner = network.miner("curnm", {{"outputs", "questions"}, {"budget", "3"}});
+  EXPECT_EQ(miner->outputs(), Outputs::kByQuestion);
+  const auto counts = [&] {
+    std::map<Question, double> found;
+    const Candidates candidates = miner->propose(network.batch(500, 2000), Rng(1, Stream::kTest));
+    for (const CandidateKind kind : candidates.extra.kinds) found[question_of(kind)] += 1 / 1500.0;
+    return found;
+  };
+  for (const auto& [question, count] : counts()) EXPECT_NEAR(count, 1, 0.06) << name_of(question);
+  miner->end_epoch({.ap = {{"random", 0.9}, {"source_historical", 0.7}, {"trans", 0.9}}});
+  const auto after = counts();
+  EXPECT_NEAR(after.at(Question::kDestination), 3 * (1 / 6.0 + 0.1), 0.06);
+  EXPECT_NEAR(after.at(Question::kPartner), 3 * (1 / 6.0 + 0.3), 0.06);
+  const auto facts = miner->telemetry();
+  EXPECT_NEAR(facts.at("share_partner"), 1 / 6.0 + 0.3, 1e-12);
+  EXPECT_EQ(facts.at("pi_pair"), 1);
+}
+
 TEST(MixtureMinerTest, ProposesWhatWasAskedFor) {
   const MiningNetwork network(random_log(3, {.nodes = 30, .events = 200, .distinct_times = 200}));
   const auto miner = network.miner("mixture", {{"mix-random", "3"},

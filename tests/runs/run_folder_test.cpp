@@ -48,12 +48,11 @@ TEST(EpochRecordTest, JsonRoundTripIsExact) {
 }
 
 TEST(EpochRecordTest, IsALineThatPeopleCanRead) {
-  const EpochRecord record{
-      .epoch = 1,
-      .losses = {{"random", 0.5}},
-      .mining = {{"pi", 1}},
-      .validation_ap = 0.75,
-      .validation = {{"trans", 0.75}}};
+  const EpochRecord record{.epoch = 1,
+                           .losses = {{"random", 0.5}},
+                           .mining = {{"pi", 1}},
+                           .validation_ap = 0.75,
+                           .validation = {{"trans", 0.75}}};
   EXPECT_EQ(to_json(record).dump(),
             R"({"epoch":1,"losses":{"random":0.5},"validation_ap":0.75,)"
             R"("validation":{"trans":0.75},"best":false,)"

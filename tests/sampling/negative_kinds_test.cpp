@@ -18,7 +18,7 @@ namespace {
 using testing::make_log;
 using testing::random_log;
 
-constexpr KindCounts only(CandidateKind kind, std::int64_t count) {
+constexpr KindCounts only(CandidateKind kind, double count) {
   KindCounts counts = {};
   counts[static_cast<std::size_t>(kind)] = count;
   return counts;
@@ -109,6 +109,16 @@ TEST(NegativeKindsTest, FormerPairsAreDrawnUniformly) {
   std::vector<std::int64_t> observed;
   for (const auto& [pair, count] : counts) observed.push_back(count);
   EXPECT_TRUE(testing::equally_frequent(observed));
+}
+
+TEST(NegativeKindsTest, FractionsAreAverages) {
+  const Scene scene(random_log(5, {.nodes = 30, .events = 4000, .distinct_times = 4000}));
+  const ExtraPairs found =
+      scene.kinds.draw(scene.all(), only(CandidateKind::kRandom, 1.25), Rng(1, Stream::kTest));
+  EXPECT_NEAR(static_cast<double>(found.size()) / 4000, 1.25, 0.03);
+  std::vector<int> of_rows(4000, 0);
+  for (const std::int64_t row : found.rows) ++of_rows[index(row)];
+  for (const int count : of_rows) EXPECT_TRUE(count == 1 || count == 2) << count;
 }
 
 // No former partner, no former pair, no newer event, one destination.

@@ -281,7 +281,7 @@ TEST(PairStatisticsEdgeTest, ManyEventsOfOnePair) {
   std::vector<NodeId> dst(kMany, 1);
   std::vector<Timestamp> time(kMany);
   std::iota(time.begin(), time.end(), 0);
-  const EventLog log(std::move(src), std::move(dst), std::move(time), 2);
+  const EventLog log{std::move(src), std::move(dst), std::move(time), 2};
   const Indices indices(log);
   const AllPairs pairs(log, {kMany});
   const std::vector<float> rows = PairStatistics(indices.past(), kAges).of_pairs(pairs.links());

@@ -29,7 +29,8 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (const ModelEntry& model : models()) {
     for (const DecoderEntry& decoder : decoders()) {
-      for (const MinerEntry& miner : miners()) all.push_back({model.name, decoder.name, miner.name});
+      for (const MinerEntry& miner : miners())
+        all.push_back({model.name, decoder.name, miner.name});
     }
   }
   return all;
@@ -149,10 +150,10 @@ TEST_P(Lookahead, AsPublishedTheyChangeTheTraining) {
   given_["lookahead"] = "published";
   const Outcome expected = outcome_of(network_);
   const NodeId nodes = network_.events.num_nodes;
-  const Outcome changed = outcome_of(changed_from(network_, first_test_, 0,
-                                                  [&](std::size_t e, NodeId& src, NodeId&) {
-                                                    src = nodes + NodeId(e % 20);
-                                                  }));
+  const Outcome changed =
+      outcome_of(changed_from(network_, first_test_, 0, [&](std::size_t e, NodeId& src, NodeId&) {
+        src = nodes + NodeId(e % 20);
+      }));
   EXPECT_NE(expected.train, changed.train);
 }
 

@@ -176,6 +176,13 @@ TEST_P(EveryMiner, ResumesToTheSameBits) {
   expect_resumes(given, {13, 40, 61, 84});
 }
 
+TEST(QuestionCurriculumTest, ResumesToTheSameBits) {
+  expect_resumes(
+      quick("light",
+            {{"epochs", "5"}, {"decoder", "pair"}, {"miner", "curnm"}, {"outputs", "questions"}}),
+      {13, 40, 61, 84});
+}
+
 // At full width, where products are large enough for more than one thread.
 TEST_P(EveryModel, ThreadsDoNotMatterToTheBit) {
   Dataset network = small_network();

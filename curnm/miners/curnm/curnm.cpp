@@ -7,6 +7,7 @@
 #include "curnm/curriculum/pool.h"
 #include "curnm/curriculum/selection.h"
 #include "curnm/graph/distinct_nodes.h"
+#include "curnm/miners/curnm/by_question.h"
 #include "curnm/miners/curnm/factors.h"
 #include "curnm/miners/curnm/objective.h"
 #include "curnm/miners/curnm/telemetry.h"
@@ -402,7 +403,9 @@ MinerEntry curnm_miner() {
                                 {"delta-min", "0.3"},
                                 {"contrast-gradient", "gates"}}}}},
       [](const Options& options, const MinerContext& context) {
-        return std::make_shared<CurnmMiner>(options.as<CurnmOptions>(), context);
+        const CurnmOptions& own = options.as<CurnmOptions>();
+        if (own.outputs == Outputs::kByQuestion) return make_question_curriculum(own, context);
+        return std::static_pointer_cast<NegativeMiner>(std::make_shared<CurnmMiner>(own, context));
       }};
 }
 
