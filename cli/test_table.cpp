@@ -63,9 +63,9 @@ std::string standing(const nlohmann::ordered_json& result) {
   if (!above.empty()) text = fmt::format("Above the best rule on {}.", fmt::join(above, ", "));
   if (below.empty()) return text;
   return fmt::format(
-      "{}{}Not above it on {}: try --decoder pair --miner mixture, --walk on, or more epochs; a "
+      "{}{}Not above it on {}: try --decoder pair --miner mixture, --walk on, or more epochs. A "
       "rule "
-      "that is hard to beat may be all that there is to know.",
+      "that is hard to beat may also be all that there is to know.",
       text, text.empty() ? "" : " ", fmt::join(below, ", "));
 }
 

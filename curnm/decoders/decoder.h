@@ -63,6 +63,8 @@ class Decoder : public Module {
   virtual void forget() {}
   virtual std::vector<Tensor> state() const { return {}; }
   virtual void set_state(const std::vector<Tensor>&) {}
+  /// How many tensors `state` has, without making them.
+  virtual std::int64_t state_size() const { return 0; }
 
  private:
   std::int64_t outputs_;

@@ -81,6 +81,7 @@ class PairDecoder final : public Decoder {
     return {to_tensor(sketch_->vectors, at::kCPU).view({std::ssize(sketch_->times), -1}),
             to_tensor(sketch_->times, at::kCPU), to_tensor(pending, at::kCPU)};
   }
+  std::int64_t state_size() const override { return sketch_ ? 3 : 0; }
   void set_state(const std::vector<Tensor>& state) override {
     if (!sketch_) return;
     copy_to(state[0], std::span(sketch_->vectors));

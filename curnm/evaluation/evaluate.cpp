@@ -49,9 +49,10 @@ std::vector<ProtocolScores> score_protocols(Scorer& scorer, const EvaluationSet&
              append(contest.positives, of_all.first(size));
              append(contest.negatives, of_all.subspan((p + 1) * size, size));
            };
+           const std::vector<float> single = all.outputs > 1 ? all.single() : std::vector<float>();
            for (std::size_t p = 0; p < scores.size(); ++p) {
              add(p, all.of(question_of(scores[p].protocol)), scores[p].fitting);
-             if (all.outputs > 1) add(p, all.single(), scores[p].single);
+             if (all.outputs > 1) add(p, single, scores[p].single);
            }
          });
   return scores;

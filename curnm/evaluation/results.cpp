@@ -62,31 +62,42 @@ ordered_json test_baseline(const LinkTask& task, std::string_view name,
 
 namespace {
 
-ordered_json best_baselines(const LinkTask& task, const EvaluationSet& set,
-                            std::span<const Protocol> asked) {
-  const std::int64_t batch_size = task.evaluation_batch();
+/// All rules, each fitted once: they have no state, so one serves every test.
+struct Rule {
+  std::string_view name;
+  std::unique_ptr<Scorer> scorer;
+};
+
+std::vector<Rule> make_rules(const LinkTask& task) {
+  std::vector<Rule> rules;
+  for (const BaselineEntry& entry : baselines()) rules.push_back({entry.name, entry.make(task)});
+  return rules;
+}
+
+ordered_json best_baselines(const std::vector<Rule>& rules, const EvaluationSet& set,
+                            std::span<const Protocol> asked, std::int64_t batch_size) {
   ordered_json best;
-  for (const BaselineEntry& entry : baselines()) {
-    const std::vector<ProtocolScores> scores =
-        score_protocols(*entry.make(task), set, asked, batch_size);
-    const ordered_json all = protocol_metrics(scores, batch_size);
+  for (const Rule& rule : rules) {
+    const ordered_json all =
+        protocol_metrics(score_protocols(*rule.scorer, set, asked, batch_size), batch_size);
     for (const auto& [protocol, metrics] : all.items()) {
       const double ap = metrics["ap"];
       if (!best.contains(protocol) || best[protocol]["ap"] < ap) {
-        best[protocol] = {{"name", entry.name}, {"ap", ap}};
+        best[protocol] = {{"name", rule.name}, {"ap", ap}};
       }
     }
   }
   return best;
 }
 
-ordered_json best_ranking(const LinkTask& task, const EvaluationSet& set, std::int64_t among) {
+ordered_json best_ranking(const std::vector<Rule>& rules, const LinkTask& task,
+                          const EvaluationSet& set, std::int64_t among) {
   ordered_json best;
-  for (const BaselineEntry& entry : baselines()) {
-    ordered_json found = to_json(rank_destinations(*entry.make(task), set, task, among));
+  for (const Rule& rule : rules) {
+    ordered_json found = to_json(rank_destinations(*rule.scorer, set, task, among));
     if (!best.is_null() && best["mrr"] >= found["mrr"]) continue;
     best = std::move(found);
-    best["name"] = entry.name;
+    best["name"] = rule.name;
   }
   return best;
 }
@@ -94,12 +105,14 @@ ordered_json best_ranking(const LinkTask& task, const EvaluationSet& set, std::i
 }  // namespace
 
 void add_comparison(const LinkTask& task, const TestRequest& request, ordered_json& result) {
+  const std::vector<Rule> rules = make_rules(task);
   const auto compare = [&](const std::string& suffix, const EvaluationSet* set) {
     result["best_baseline" + suffix] =
-        set == nullptr ? ordered_json() : best_baselines(task, *set, request.protocols);
+        set == nullptr ? ordered_json()
+                       : best_baselines(rules, *set, request.protocols, task.evaluation_batch());
     if (request.rank_among == 0) return;
     result["best_ranking" + suffix] =
-        set == nullptr ? ordered_json() : best_ranking(task, *set, request.rank_among);
+        set == nullptr ? ordered_json() : best_ranking(rules, task, *set, request.rank_among);
   };
   compare("", &task.test());
   compare("_new", task.new_test());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "curnm/base/error.h"
 #include "curnm/decoders/decoder.h"
 #include "curnm/models/model.h"
 
@@ -35,11 +36,13 @@ struct LinkModel {
   }
   std::vector<Tensor> state() const {
     std::vector<Tensor> all = model->state();
-    for (Tensor& tensor : decoder->state()) all.push_back(std::move(tensor));
+    const std::vector<Tensor> of_decoder = decoder->state();
+    CURNM_ASSERT(std::ssize(of_decoder) == decoder->state_size());
+    all.insert(all.end(), of_decoder.begin(), of_decoder.end());
     return all;
   }
   void set_state(const std::vector<Tensor>& state) {
-    const auto of_decoder = state.end() - std::ssize(decoder->state());
+    const auto of_decoder = state.end() - decoder->state_size();
     model->set_state({state.begin(), of_decoder});
     decoder->set_state({of_decoder, state.end()});
   }

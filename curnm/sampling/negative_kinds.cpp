@@ -16,8 +16,7 @@ constexpr std::uint64_t kFractions = 100;  // keys of draws about numbers, beyon
 
 /// The positive that negatives are drawn for, and where they go.
 struct NegativeKinds::Row {
-  std::int64_t at;    // in the batch
-  std::int64_t past;  // events before its time
+  std::int64_t at;  // in the batch
   NodeId u;
   Timestamp t;
   Rng key;
@@ -73,10 +72,12 @@ void NegativeKinds::add(CandidateKind kind, std::int64_t count, Row& row) const 
     }
     case CandidateKind::kPopular: {
       constexpr EventId kNewest = 256;
-      const EventId from = std::max<EventId>(row.past - kNewest, 0);
-      if (from == row.past) return;
+      const auto times = events_.time.span();
+      const EventId now = std::lower_bound(times.begin(), times.end(), row.t) - times.begin();
+      const EventId from = std::max<EventId>(now - kNewest, 0);
+      if (from == now) return;
       repeat([&] {
-        const auto e = from + static_cast<EventId>(rng.below(index(row.past - from)));
+        const auto e = from + static_cast<EventId>(rng.below(index(now - from)));
         return add_absent(row.u, events_.dst[e]);
       });
       return;
@@ -109,9 +110,7 @@ ExtraPairs NegativeKinds::draw(const EventBatch& batch, const KindCounts& counts
     DrawScratch scratch;
     for (std::int64_t i = begin; i < end; ++i) {
       const Timestamp t = batch.time[index(i)];
-      const auto times = events_.time.span();
       Row row{.at = i,
-              .past = std::lower_bound(times.begin(), times.end(), t) - times.begin(),
               .u = batch.src[index(i)],
               .t = t,
               .key = key.split(static_cast<std::uint64_t>(batch.events[index(i)])),

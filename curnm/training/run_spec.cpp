@@ -114,7 +114,6 @@ RunSpec resolve_leniently(const GivenOptions& given) {
   spec.model = add_defaults_of(models().at(spec.train.model));
   spec.decoder = add_defaults_of(decoders().at(spec.train.decoder));
   spec.miner = add_defaults_of(miner);
-  set_given(all, spec.train);
   for_each_part(spec, [&](const char*, FieldsOf part) { set_given(all, part); });
   return spec;
 }
@@ -202,6 +201,11 @@ std::vector<OptionHelp> run_options() {
     for (const auto& entry : registry) {
       Options defaults = entry.defaults;
       add(part, entry.name, defaults);
+      for (const auto& [name, value] : entry.run_defaults) {
+        const auto changed =
+            std::ranges::find(all, name, [](const OptionHelp& help) { return help.field.name; });
+        changed->defaults += fmt::format(", {} for {}", value, entry.name);
+      }
     }
   };
   add_registry("model", models());

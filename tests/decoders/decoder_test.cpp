@@ -277,6 +277,28 @@ TEST(IrrelevantFactorTest, LiteralValues) {
   }
 }
 
+/// Splits and all gradients of two decoders with equal parameters are equal.
+void expect_same_splits(const LinkScene& scene, const std::vector<std::shared_ptr<Decoder>>& both) {
+  std::vector<Tensor> values;
+  std::vector<std::vector<Tensor>> gradients;
+  for (const std::shared_ptr<Decoder>& decoder : both) {
+    const Tensor z = numbers(9, {scene.links.roots().size(), kWidth}).requires_grad_(true);
+    const Tensor parts = numbers(10, {scene.split(), kWidth}).requires_grad_(true);
+    const Tensor found = joined(decoder->split(scene.links, z, parts));
+    mixed(found).backward();
+    values.push_back(found.detach());
+    gradients.push_back({z.grad(), parts.grad()});
+    for (const Tensor& parameter : decoder->parameters()) {
+      gradients.back().push_back(parameter.grad());
+    }
+  }
+  EXPECT_TRUE(at::allclose(values[0], values[1], 1e-5, 1e-6));
+  ASSERT_EQ(gradients[0].size(), gradients[1].size());
+  for (std::size_t i = 0; i < gradients[0].size(); ++i) {
+    EXPECT_TRUE(at::allclose(gradients[0][i], gradients[1][i], 1e-4, 1e-5)) << i;
+  }
+}
+
 TEST(IrrelevantFactorTest, OwnSplitsMatchTheFallback) {
   const LinkScene scene;
   for (const auto& [name, path] :
@@ -287,49 +309,16 @@ TEST(IrrelevantFactorTest, OwnSplitsMatchTheFallback) {
     const auto own = scene.told(made(name, path));
     const auto inner = scene.told(made(name, path));
     copy_parameters(*own, *inner);
-    std::vector<Tensor> values;  // by its own way, then by the fallback
-    std::vector<std::vector<Tensor>> gradients;
-    for (const std::shared_ptr<Decoder>& decoder :
-         std::vector<std::shared_ptr<Decoder>>{own, std::make_shared<WithoutSplit>(inner)}) {
-      const Tensor z = numbers(9, {scene.links.roots().size(), kWidth}).requires_grad_(true);
-      const Tensor parts = numbers(10, {scene.split(), kWidth}).requires_grad_(true);
-      const Tensor found = joined(decoder->split(scene.links, z, parts));
-      mixed(found).backward();
-      values.push_back(found.detach());
-      gradients.push_back({z.grad(), parts.grad()});
-      for (const Tensor& parameter : decoder->parameters()) {
-        gradients.back().push_back(parameter.grad());
-      }
-    }
-    EXPECT_TRUE(at::allclose(values[0], values[1], 1e-5, 1e-6));
-    ASSERT_EQ(gradients[0].size(), gradients[1].size());
-    for (std::size_t i = 0; i < gradients[0].size(); ++i) {
-      EXPECT_TRUE(at::allclose(gradients[0][i], gradients[1][i], 1e-4, 1e-5)) << i;
-    }
+    expect_same_splits(scene, {own, std::make_shared<WithoutSplit>(inner)});
   }
 }
 
 TEST(DecoderPathsTest, FastAndPlainAgree) {
   const LinkScene scene;
   for (const std::string& name : names()) {
-    std::vector<Tensor> values;
-    std::vector<std::vector<Tensor>> gradients;
-    for (const Path path : {Path::kFast, Path::kPlain}) {
-      const auto decoder = scene.told(made(name, path));
-      const Tensor z = numbers(11, {scene.links.roots().size(), kWidth}).requires_grad_(true);
-      const Tensor parts = numbers(12, {scene.split(), kWidth}).requires_grad_(true);
-      const Tensor found = joined(decoder->split(scene.links, z, parts));
-      mixed(found).backward();
-      values.push_back(found.detach());
-      gradients.push_back({z.grad(), parts.grad()});
-      for (const Tensor& parameter : decoder->parameters()) {
-        gradients.back().push_back(parameter.grad());
-      }
-    }
-    EXPECT_TRUE(at::allclose(values[0], values[1], 1e-5, 1e-6)) << name;
-    for (std::size_t i = 0; i < gradients[0].size(); ++i) {
-      EXPECT_TRUE(at::allclose(gradients[0][i], gradients[1][i], 1e-4, 1e-5)) << name << " " << i;
-    }
+    SCOPED_TRACE(name);
+    expect_same_splits(scene,
+                       {scene.told(made(name, Path::kFast)), scene.told(made(name, Path::kPlain))});
   }
 }
 
