@@ -33,10 +33,12 @@ endif()
 
 set(CURNM_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
 if(CURNM_SANITIZE)
-  add_compile_options(-fsanitize=${CURNM_SANITIZE} -fno-omit-frame-pointer -g)
+  add_compile_options(-fsanitize=${CURNM_SANITIZE} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${CURNM_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-maybe-uninitialized)  # false alarms on std::regex under ASan in g++ 12
+  else()
+    add_compile_options(-Wno-pass-failed)  # instrumented loops are not vectorised
   endif()
   if(CURNM_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)
