@@ -177,9 +177,13 @@ void run_sampler(const std::string& data, bool json) {
 
 }  // namespace
 
-void hold_pi(GivenOptions& given) {
+bool add_bench_defaults(GivenOptions& given) {
+  given.emplace("model", "tgn");
+  given.emplace("decoder", "additive");
+  if (given.emplace("miner", "random").first->second != "curnm") return false;
   given.emplace("pi-strategy", "constant");
   given.emplace("pi", "1");
+  return true;
 }
 
 void add_bench(CLI::App& app) {

@@ -42,9 +42,9 @@ RunSpec spec_of(const Setting& setting, const EpochFlags& flags) {
   if (setting.miner == "curnm") {
     if (!flags.pi.empty()) given["pi"] = flags.pi;
     if (!flags.pi_strategy.empty()) given["pi-strategy"] = flags.pi_strategy;
-    hold_pi(given);
     given["pool"] = std::to_string(setting.pool);
   }
+  add_bench_defaults(given);
   return resolve_run(given);
 }
 

@@ -8,6 +8,7 @@
 #include "curnm/base/error.h"
 #include "curnm/data/open.h"
 #include "curnm/training/benchmark.h"
+#include "curnm/training/facts.h"
 
 namespace curnm::cli {
 namespace {
@@ -34,9 +35,7 @@ ordered_json stages_json(const StepTimes& times) {
 void run_step(const StepFlags& flags, const CLI::App& command) {
   refuse_options(flags.given, {"patience", "tolerance", "goal", "select-on"}, "a step");
   GivenOptions given = flags.given;
-  const auto miner = given.find("miner");
-  const bool curriculum = miner != given.end() && miner->second == "curnm";
-  if (curriculum) hold_pi(given);
+  const bool curriculum = add_bench_defaults(given);
   RunSpec spec = resolve_run(given);
   set_threads(flags.threads);
   if (spec.train.path == Path::kPlain) refuse_flags(command, {"--compare"}, "--path plain");
@@ -44,7 +43,7 @@ void run_step(const StepFlags& flags, const CLI::App& command) {
     throw UsageError(fmt::format("--compare {}: only 'plain' can be compared with", flags.compare));
   }
   const LinkTask task(open_dataset(flags.data), spec.task);
-  complete(spec, task.train().log);
+  complete(spec, task, nobody());
   const double before = gemm_gflops();
   const StepTimes fast = measure_steps(task, spec, flags.steps);
   // A slow moment of the machine must not make the steps look good.

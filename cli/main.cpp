@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/process.h"
+#include "cli/signals.h"
 #include "curnm/base/error.h"
 #include "curnm/base/names.h"
 #include "curnm/base/version.h"
@@ -127,6 +128,7 @@ int main(int argc, char** argv) {
       return curnm::cli::kClosedPipe;
     }
     curnm::cli::say("curnm: {}\n", error.what());
-    return curnm::cli::kFailure;
+    const int signal = curnm::cli::received_signal();
+    return signal == 0 ? curnm::cli::kFailure : 128 + signal;
   }
 }

@@ -52,9 +52,16 @@ std::string epoch_text(const EpochRecord& record) {
   return text;
 }
 
+/// Signals stop what goes on; notes are printed.
+class SignalObserver : public TrainObserver {
+ public:
+  bool stop_requested() override { return received_signal() != 0; }
+  void on_note(const std::string& note) override { say("note: {}\n", note); }
+};
+
 /// Progress on stderr (a bar on a terminal, otherwise a line per epoch), metrics and checkpoints in
 /// the run's folder.
-class RunObserver final : public TrainObserver {
+class RunObserver final : public SignalObserver {
  public:
   RunObserver(const TrainingSession& session, RunFolder folder, const TrainFlags& flags)
       : session_(session),
@@ -62,7 +69,7 @@ class RunObserver final : public TrainObserver {
         checkpoint_seconds_(flags.checkpoint_seconds),
         until_epoch_(flags.until_epoch) {}
 
-  bool stop_requested() override { return received_signal() != 0 || paused(); }
+  bool stop_requested() override { return SignalObserver::stop_requested() || paused(); }
   /// --until-epoch has been reached.
   bool paused() const { return until_epoch_ > 0 && std::ssize(session_.records()) >= until_epoch_; }
 
@@ -88,8 +95,6 @@ class RunObserver final : public TrainObserver {
     folder_.write_metrics(session_.records());
     if (!saved_ || since_checkpoint_.seconds() >= checkpoint_seconds_) save();
   }
-
-  void on_note(const std::string& note) override { say("note: {}\n", note); }
 
   void save() {
     session_.save_checkpoint(folder_);
@@ -207,7 +212,8 @@ TrainingSession new_session(const TrainFlags& flags, RunSpec spec) {
   spec.threads = num_threads();
   Dataset dataset = open_dataset(spec.data);
   print_notes(dataset);
-  TrainingSession session(std::move(spec), std::move(dataset));
+  SignalObserver observer;
+  TrainingSession session(std::move(spec), std::move(dataset), observer);
   create_run(RunFolder(flags.out), session.spec());
   return session;
 }

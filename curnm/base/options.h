@@ -119,6 +119,8 @@ struct RunFacts {
   /// times, and the time in which the network has as many events as nodes.
   double median_step = -1;
   double time_per_node = -1;
+  /// Tries on the network whether a sketch of temporal walks helps; empty while it is unknown.
+  std::function<bool()> walks_help = {};
 };
 
 /// The options of a component: a struct whose type only the component knows. Copies are deep.

@@ -9,25 +9,33 @@
 namespace curnm {
 namespace {
 
-/// Whether the decoder sees a sketch of temporal walks.
-enum class Walk { kOff, kOn };
-constexpr ChoiceNames<2> choice_names(Walk) { return {"off", "on"}; }
+/// Whether the decoder sees a sketch of temporal walks: where a trial on the network says so, by
+/// default.
+enum class Walk { kOff, kOn, kAuto };
+constexpr ChoiceNames<3> choice_names(Walk) { return {"off", "on", "auto"}; }
 
 struct PairOptions {
   std::int64_t hidden = 100;
-  Walk walk = Walk::kOff;
+  Walk walk = Walk::kAuto;
   double walk_decay = 300;
 
   void fields(const FieldVisitor& visit) {
     visit({.name = "hidden", .help = "width of the pair decoder's layers", .min = 1, .max = 65536},
           hidden);
-    visit({.name = "walk", .help = "sketch of temporal walks: who went on to what"}, walk);
+    visit({.name = "walk",
+           .help = "sketch of temporal walks, who went on to what; auto: if a short trial validates "
+                   "better with it"}, walk);
     visit({.name = "walk-decay",
            .help = "how fast walks are forgotten: e-foldings per step in the training period",
            .min = 0,
            .max = 1e6,
            .idle = walk == Walk::kOff ? "--walk off" : ""},
           walk_decay);
+  }
+  void complete(const RunFacts& facts) {
+    if (walk == Walk::kAuto && facts.walks_help) {
+      walk = facts.walks_help() ? Walk::kOn : Walk::kOff;
+    }
   }
 };
 
@@ -49,7 +57,7 @@ class PairDecoder final : public Decoder {
         hidden_(map("hidden", options.hidden, options.hidden)),
         out_(map("out", options.hidden, context.outputs)),
         path_(context.path) {
-    if (options.walk == Walk::kOff) return;
+    if (options.walk != Walk::kOn) return;  // without a trial, auto is off
     walk_ = map("walk", WalkSketch::kStatistics, options.hidden);
     const double span = context.training_span;
     sketch_ = std::make_unique<WalkSketch>(
@@ -157,7 +165,8 @@ class PairDecoder final : public Decoder {
 DecoderEntry pair_decoder() {
   return {{.name = "pair",
            .summary = "embeddings and what is known of the pair: ages, counts, common partners",
-           .defaults = PairOptions{}},
+           .defaults = PairOptions{},
+           .run_defaults = {{"outputs", "questions"}}},
           [](const Options& options, const DecoderContext& context) {
             return std::make_shared<PairDecoder>(options.as<PairOptions>(), context);
           }};

@@ -19,4 +19,10 @@ class TrainObserver {
   virtual bool stop_requested() { return false; }
 };
 
+/// For trainings that nobody follows.
+inline TrainObserver& nobody() {
+  static TrainObserver observer;
+  return observer;
+}
+
 }  // namespace curnm

@@ -7,9 +7,9 @@
 namespace curnm {
 
 struct TrainOptions {
-  std::string model = "tgn";
-  std::string decoder = "additive";
-  std::string miner = "random";
+  std::string model = "light";
+  std::string decoder = "pair";
+  std::string miner = "curnm";
   std::int64_t epochs = 400;
   std::int64_t batch = 200;
   double learning_rate = 1e-4;

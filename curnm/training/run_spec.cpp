@@ -11,7 +11,6 @@
 #include "curnm/decoders/registry.h"
 #include "curnm/miners/registry.h"
 #include "curnm/models/registry.h"
-#include "curnm/models/snapshot_length.h"
 
 namespace curnm {
 namespace {
@@ -130,10 +129,7 @@ RunSpec resolve_run(const GivenOptions& given) {
   spec.decoder.check();
   spec.miner.check();
   spec.task.check();
-  const RunFacts facts{.epochs = spec.train.epochs};
-  spec.model.complete(facts);
-  spec.decoder.complete(facts);
-  spec.miner.complete(facts);
+  complete(spec, {.epochs = spec.train.epochs});
   return spec;
 }
 
@@ -166,9 +162,7 @@ std::vector<std::string> options_without_effect(const GivenOptions& given) {
   return without;
 }
 
-void complete(RunSpec& spec, const EventLog& train) {
-  RunFacts facts{.epochs = spec.train.epochs};
-  add_pace(train, facts);
+void complete(RunSpec& spec, const RunFacts& facts) {
   spec.model.complete(facts);
   spec.decoder.complete(facts);
   spec.miner.complete(facts);

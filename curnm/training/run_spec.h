@@ -34,8 +34,8 @@ RunSpec resolve_run(const GivenOptions& given);
 /// and miners, and those disabled by other options. Throws as `resolve_run` for everything else.
 std::vector<std::string> options_without_effect(const GivenOptions& given);
 
-/// Fills in what depends on the training events.
-void complete(RunSpec& spec, const EventLog& train);
+/// Fills in the options that were left open and that these facts decide. See also facts.h.
+void complete(RunSpec& spec, const RunFacts& facts);
 
 /// An option of some run, for help texts: its field, the defaults by component ("0.2 for tgn, 0.1
 /// for jodie") and its choices.

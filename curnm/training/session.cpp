@@ -5,13 +5,14 @@
 #include "curnm/prediction/predictor.h"
 #include "curnm/prediction/replay.h"
 #include "curnm/training/checkpoint.h"
+#include "curnm/training/facts.h"
 #include "curnm/training/trainer.h"
 
 namespace curnm {
 namespace {
 
-RunSpec completed(RunSpec spec, const LinkTask& task) {
-  complete(spec, task.train().log);
+RunSpec completed(RunSpec spec, const LinkTask& task, TrainObserver& observer) {
+  complete(spec, task, observer);
   spec.data_digest = task.data_digest();
   spec.extent = task.dataset().extent();
   return spec;
@@ -54,9 +55,9 @@ std::shared_ptr<const TensorFile> weights_of(const TensorFile& best) {
 }  // namespace
 
 struct TrainingSession::Parts {
-  Parts(RunSpec given, Dataset dataset)
+  Parts(RunSpec given, Dataset dataset, TrainObserver& observer)
       : task(std::move(dataset), given.task),
-        spec(completed(std::move(given), task)),
+        spec(completed(std::move(given), task, observer)),
         trainer(task, make_learner(spec, task), spec.train) {}
 
   LinkTask task;
@@ -64,8 +65,8 @@ struct TrainingSession::Parts {
   Trainer trainer;
 };
 
-TrainingSession::TrainingSession(RunSpec spec, Dataset dataset)
-    : parts_(std::make_unique<Parts>(std::move(spec), std::move(dataset))) {}
+TrainingSession::TrainingSession(RunSpec spec, Dataset dataset, TrainObserver& observer)
+    : parts_(std::make_unique<Parts>(std::move(spec), std::move(dataset), observer)) {}
 TrainingSession::~TrainingSession() = default;
 TrainingSession::TrainingSession(TrainingSession&&) noexcept = default;
 

@@ -15,8 +15,9 @@ namespace curnm {
 /// does not expose LibTorch.
 class TrainingSession {
  public:
-  /// Throws UsageError for options that are impossible on this network, Error if it is too small.
-  TrainingSession(RunSpec spec, Dataset dataset);
+  /// The observer hears of options that the network decides. Throws UsageError for options that are
+  /// impossible on this network, Error if it is too small.
+  TrainingSession(RunSpec spec, Dataset dataset, TrainObserver& observer = nobody());
   ~TrainingSession();
   TrainingSession(TrainingSession&&) noexcept;
 

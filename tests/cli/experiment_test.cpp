@@ -26,7 +26,7 @@ class ExperimentCli : public testing::Cli {
     return "name: small\nnetworks: " + networks +
            "\nmodels: [jodie: {width: 16, time-width: 8}]\n"
            "miners: [random, curnm: {pool: 4, ablate: cache}]\n"
-           "seeds: [0, 1]\noptions: {batch: 50, epochs: " +
+           "seeds: [0, 1]\noptions: {decoder: additive, batch: 50, epochs: " +
            std::to_string(epochs) + "}\n";
   }
   json runs() const { return json::parse(curnm("results results/results.db --format json").out); }
@@ -120,14 +120,14 @@ TEST_F(ExperimentCli, APublishedNetworkHasOneName) {
 TEST_F(ExperimentCli, OptionsOfAMinerAreForIt) {
   write("grid.yml",
         "networks: [net]\nmodels: [jodie, tgn]\nminers: [random, curnm]\nseeds: [0]\n"
-        "options: {tau: 0.3, heads: 4}\n");
+        "options: {decoder: additive, tau: 0.3, heads: 4}\n");
   const CommandResult plan = curnm("experiment grid.yml --plan");
   EXPECT_TRUE(contains(plan.out, "4 runs to do")) << plan.out << plan.err;
   write("grid.yml",
         "networks: [net]\nmodels: [jodie]\nminers: [random, curnm]\nseeds: [0]\n"
-        "variants: {a: {}, b: {tau: 0.3}}\n");
+        "options: {decoder: additive}\nvariants: {a: {}, b: {tau: 0.3}}\n");
   EXPECT_TRUE(contains(curnm("experiment grid.yml --plan").err,
-                       "grid.yml:5:28: net jodie random seed 0 (b): --tau has no effect on random"))
+                       "grid.yml:6:28: net jodie random seed 0 (b): --tau has no effect on random"))
       << curnm("experiment grid.yml --plan").err;
 }
 
@@ -193,7 +193,7 @@ TEST_F(ExperimentCli, EveryFileThatComesWithTheProgramIsAPlan) {
 
 TEST_F(ExperimentCli, WhatMeansTheSameIsRunOnce) {
   write("grid.yml",
-        "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\noptions: {tau: 0.3}\n"
+        "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\noptions: {decoder: additive, tau: 0.3}\n"
         "variants: {a: {}, b: {preset: default}, c: {dropout: 0.1}, d: {plateau: raise},\n"
         "  e: {ablate: cache}, f: {ablate: cache, tau: 0.5}}\n");
   // What all share may have no effect on some; what a variant says for itself must have one.
@@ -202,7 +202,7 @@ TEST_F(ExperimentCli, WhatMeansTheSameIsRunOnce) {
   EXPECT_TRUE(contains(refused.err, "(f): --tau has no effect on --ablate cache")) << refused.err;
 
   write("grid.yml",
-        "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\noptions: {tau: 0.3}\n"
+        "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\noptions: {decoder: additive, tau: 0.3}\n"
         "variants: {a: {}, b: {preset: default}, c: {dropout: 0.1}, d: {plateau: raise},\n"
         "  e: {ablate: cache}, f: {ablate: cache, dropout: 0.1}}\n");
   const CommandResult plan = curnm("experiment grid.yml --plan");

@@ -23,8 +23,8 @@ class TrainCli : public testing::Cli {
     ASSERT_EQ(curnm("generate --nodes 120 --events 2500 --out net").exit_code, 0);
   }
   static std::string train(const std::string& out, int epochs = 3) {
-    return "train net --model jodie --width 16 --time-width 8 --batch 50 --checkpoint-seconds 0 "
-           "--learning-rate 1e-3 --epochs " +
+    return "train net --model jodie --walk off --width 16 --time-width 8 --batch 50 "
+           "--checkpoint-seconds 0 --learning-rate 1e-3 --epochs " +
            std::to_string(epochs) + " --out " + out;
   }
   /// result.json without the one figure that is not reproducible.
@@ -239,7 +239,7 @@ TEST_F(TrainCli, PredictionsFromANetworkThatHasGrown) {
   write("other.csv", "u1,v1,1\n" + table.substr(table.find('\n') + 1) + "u1,v2,40000\n");
   for (const std::string model : {"tgn", "jodie", "dysat"}) {
     ASSERT_EQ(
-        curnm("train old.csv --width 16 --epochs 1 --model " + model + " --out " + model).exit_code,
+        curnm("train old.csv --walk off --width 16 --epochs 1 --model " + model + " --out " + model).exit_code,
         0);
     // Nothing that happened later changes an answer.
     const std::string before = "predict " + model + " --src u1 --time 29000 --topk 40 --json";
@@ -285,7 +285,7 @@ TEST_F(TrainCli, NobodyIsProposedToHimselfWhereNobodyMeetsHimself) {
        {std::tuple{"loops", table, true}, std::tuple{"none", without, false}}) {
     write(std::string(name) + ".csv", text);
     ASSERT_EQ(
-        curnm(fmt::format("train {0}.csv --model jodie --width 16 --epochs 1 --out {0}", name))
+        curnm(fmt::format("train {0}.csv --model jodie --walk off --width 16 --epochs 1 --out {0}", name))
             .exit_code,
         0);
     const CommandResult top = curnm(fmt::format("predict {} --src 7 --time 500 --topk 100", name));
@@ -324,41 +324,41 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train net --miner randon --out r", 2, "did you mean 'random'?");
   expect("train net --batch 0 --out r", 2, "--batch 0 is out of range");
   expect("train net --model dysat --snapshot-length inf --out r", 2, "must be at least 0");
-  expect("train net --neighbors 0 --out r", 2, "--neighbors 0 is out of range");
-  expect("train net --heads 5 --out r", 2, "--heads 5 does not divide --width 172");
-  expect("train net --dropout -0.5 --out r", 2, "--dropout -0.5 is out of range");
-  expect("train net --ties loose --out r", 2, "stream, strict");
+  expect("train net --model tgn --neighbors 0 --out r", 2, "--neighbors 0 is out of range");
+  expect("train net --model tgn --heads 5 --out r", 2, "--heads 5 does not divide --width 172");
+  expect("train net --model tgn --dropout -0.5 --out r", 2, "--dropout -0.5 is out of range");
+  expect("train net --model tgn --ties loose --out r", 2, "stream, strict");
   expect("train net --device gpu --out r", 2, "--device gpu");
   expect("train net --split roll --out r", 2, "has no split of its own");
   expect("train net --collisions some --out r", 2, "allowed, source, nowhere");
   expect("train net --model jodie --heads 4 --out r", 2, "--heads has no effect on jodie");
   expect("train net --model tgn --snapshots 4 --out r", 2, "--snapshots has no effect on tgn");
   expect("train net --model dysat --ties strict --out r", 2, "--ties has no effect on dysat");
-  expect("train net --ablate cache --out r", 2, "--ablate has no effect on random");
+  expect("train net --miner random --ablate cache --out r", 2, "--ablate has no effect on random");
   expect("train net --miner curnm --negatives 2 --out r", 2, "--negatives has no effect on curnm");
   expect("train net --miner ens --delta-schedule constant --out r", 2, "has no effect on ens");
-  expect("train net --miner curnm --pool 7 --out r", 2, "M must be even");
-  expect("train net --miner curnm --gamma-hist 1.5 --out r", 2, "gamma_hist must be between");
-  expect("train net --miner curnm --alpha-epochs -1 --out r", 2, "E' must be between");
-  expect("train net --miner curnm --ablate all --out r", 2, "disentangle");
-  expect("train net --preset ranking --out r", 2, "--preset has no effect on random");
+  expect("train net --decoder additive --miner curnm --pool 7 --out r", 2, "M must be even");
+  expect("train net --decoder additive --miner curnm --gamma-hist 1.5 --out r", 2, "gamma_hist must be between");
+  expect("train net --decoder additive --miner curnm --alpha-epochs -1 --out r", 2, "E' must be between");
+  expect("train net --decoder additive --miner curnm --ablate all --out r", 2, "disentangle");
+  expect("train net --miner random --preset ranking --out r", 2, "--preset has no effect on random");
   expect("train net --miner ens --corrupt half --out r", 2, "--corrupt has no effect on ens");
   expect("train net --miner curnm --preset rankin --out r", 2, "did you mean 'ranking'?");
-  expect("train net --miner curnm --ablate random --delta-min 0.5 --out r", 2,
+  expect("train net --decoder additive --miner curnm --ablate random --delta-min 0.5 --out r", 2,
          "--delta-min has no effect on --ablate random");
-  expect("train net --miner curnm --ablate cache --tau 0.3 --out r", 2, "--tau has no effect");
-  expect("train net --miner curnm --ablate disentangle --lambda 1 --out r", 2, "has no effect");
-  expect("train net --miner curnm --pi-strategy linear --plateau raise --out r", 2,
+  expect("train net --decoder additive --miner curnm --ablate cache --tau 0.3 --out r", 2, "--tau has no effect");
+  expect("train net --decoder additive --miner curnm --ablate disentangle --lambda 1 --out r", 2, "has no effect");
+  expect("train net --decoder additive --miner curnm --pi-strategy linear --plateau raise --out r", 2,
          "--plateau has no effect on --pi-strategy linear");
-  expect("train net --miner curnm --pi-strategy linear --curriculum-metric training --out r", 2,
+  expect("train net --decoder additive --miner curnm --pi-strategy linear --curriculum-metric training --out r", 2,
          "--curriculum-metric has no effect on --pi-strategy linear");
-  expect("train net --miner curnm --ablate pi --curriculum-metric training --out r", 2,
+  expect("train net --decoder additive --miner curnm --ablate pi --curriculum-metric training --out r", 2,
          "--curriculum-metric has no effect on --ablate pi");
-  expect("train net --miner curnm --alpha-max 0 --alpha-schedule decreasing --out r", 2,
+  expect("train net --decoder additive --miner curnm --alpha-max 0 --alpha-schedule decreasing --out r", 2,
          "--alpha-schedule has no effect on --alpha-max 0");
-  expect("train net --miner curnm --alpha-schedule constant --alpha-epochs 7 --out r", 2,
+  expect("train net --decoder additive --miner curnm --alpha-schedule constant --alpha-epochs 7 --out r", 2,
          "--alpha-epochs has no effect on --alpha-schedule constant");
-  expect("train net --miner curnm --beta-schedule constant --beta-epochs 7 --out r", 2,
+  expect("train net --decoder additive --miner curnm --beta-schedule constant --beta-epochs 7 --out r", 2,
          "--beta-epochs has no effect on --beta-schedule constant");
   expect("train net --seed -1 --out r", 2, "--seed");
   expect("train net --seed 18446744073709551615 --out r", 2, "--seed");
@@ -386,7 +386,7 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("bench epoch --dat net", 2, "did you mean '--data'?");
   expect("bench epoch", 2, "Run 'curnm bench epoch --help'");
   expect("import net --out again", 1, "net is imported already");
-  expect("train net --miner curnm --ablate pi --pi-strategy linear --out r", 2, "has no effect");
+  expect("train net --decoder additive --miner curnm --ablate pi --pi-strategy linear --out r", 2, "has no effect");
   fs::copy(folder_ / "net", folder_ / "n\xff", fs::copy_options::recursive);
   expect("train n\xff --out r", 1, "has to be UTF-8");
   expect("stats n\xff --json", 0, "");
@@ -459,15 +459,15 @@ TEST_F(TrainCli, NotesSayWhereTimesAreTooFine) {
     rows += fmt::format("u{},v{},{}000000\n", i % 7, i % 11, 1000000 + 100 * i);
   }
   write("fine.csv", rows);
-  const std::string flags = " --epochs 1 --hidden-share 0 --out ";
-  EXPECT_TRUE(contains(curnm("train fine.csv" + flags + "a").err, "give them in seconds"));
+  const std::string flags = " --walk off --epochs 1 --hidden-share 0 --out ";
+  EXPECT_TRUE(contains(curnm("train fine.csv --model tgn" + flags + "a").err, "give them in seconds"));
   EXPECT_FALSE(
       contains(curnm("train fine.csv --model dysat" + flags + "b").err, "give them in seconds"))
       << "dysat has no such encoding";
 }
 
 TEST_F(TrainCli, APresetIsWhatFlagsStartFrom) {
-  ASSERT_EQ(curnm(train("r", 1) + " --miner curnm --preset ranking --select batch").exit_code, 0);
+  ASSERT_EQ(curnm("train net --preset ranking --width 16 --epochs 1 --select batch --out r").exit_code, 0);
   const json miner = json::parse(read("r/options.json"))["miner"];
   EXPECT_EQ(miner["contrast-gradient"], "gates") << "the preset's";
   EXPECT_EQ(miner["select"], "batch") << "the flag's";

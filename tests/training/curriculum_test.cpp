@@ -3,6 +3,7 @@
 #include "curnm/curriculum/pool.h"
 #include "curnm/data/synthetic.h"
 #include "curnm/nn/tensors.h"
+#include "curnm/training/facts.h"
 #include "curnm/training/trainer.h"
 
 // Curriculum mining on networks whose truth is known.
@@ -28,10 +29,9 @@ TEST(CurriculumExperiment, TheCacheHoldsWhatIsTrulyHard) {
                               {"pi-strategy", "constant"},  // caches from the start
                               {"gamma-hist", "0.5"}});
   const LinkTask task(generate(network, "communities"), spec.task);
-  complete(spec, task.train().log);
+  complete(spec, task, nobody());
   Trainer trainer(task, make_learner(spec, task), spec.train);
-  TrainObserver nobody;
-  trainer.run(nobody);
+  trainer.run(nobody());
 
   const auto sources = static_cast<NodeId>(network.source_share * 200);
   const std::int64_t events = task.train().size();

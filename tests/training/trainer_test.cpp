@@ -12,6 +12,7 @@
 #include "curnm/evaluation/results.h"
 #include "curnm/nn/tensors.h"
 #include "curnm/prediction/replay.h"
+#include "curnm/training/facts.h"
 #include "support/errors.h"
 #include "support/scoped_threads.h"
 #include "support/temporary_folder.h"
@@ -47,14 +48,13 @@ struct Training {
 
   static RunSpec completed(const GivenOptions& given, const LinkTask& task) {
     RunSpec spec = resolve_run(given);
-    complete(spec, task.train().log);
+    complete(spec, task, nobody());
     return spec;
   }
   TensorFile checkpoint() const { return checkpoint_of(trainer, spec); }
   void resume(const TensorFile& checkpoint) { restore(checkpoint, spec, trainer); }
   TrainOutcome run() {
-    TrainObserver nobody;
-    return trainer.run(nobody);
+    return trainer.run(nobody());
   }
 
   LinkTask task;
@@ -131,8 +131,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryModel, ::testing::ValuesIn(names_of(models())
 void expect_resumes(const GivenOptions& given, std::initializer_list<std::int64_t> stops) {
   const Dataset network = small_network();
   TrainingSession whole = session_of(given, network);
-  TrainObserver nobody;
-  ASSERT_TRUE(whole.train(nobody));
+  ASSERT_TRUE(whole.train(nobody()));
   const ordered_json expected = whole.test({.rank_among = 5});
   const TemporaryFolder folder;
   const RunFolder run(folder / "run");
@@ -145,7 +144,7 @@ void expect_resumes(const GivenOptions& given, std::initializer_list<std::int64_
 
     TrainingSession second = session_of(given, network);
     second.resume(run);
-    ASSERT_TRUE(second.train(nobody));
+    ASSERT_TRUE(second.train(nobody()));
     EXPECT_EQ(second.test({.rank_among = 5}), expected)
         << "stopped after " << batches << " batches";
     ASSERT_EQ(second.records().size(), whole.records().size());

@@ -388,7 +388,10 @@ MinerEntry curnm_miner() {
                    {.name = "as-printed",
                     .summary = "the paper to the letter: without progress pi rises by 0.03, "
                                "random negatives keep their source, scores are probabilities",
-                    .options = {{"corrupt", "destination"},
+                    .options = {{"model", "tgn"},
+                                {"decoder", "additive"},
+                                {"outputs", "single"},
+                                {"corrupt", "destination"},
                                 {"plateau", "raise"},
                                 {"shrink", "0.03"},
                                 {"delta-min", "0.3"},
@@ -398,7 +401,10 @@ MinerEntry curnm_miner() {
                    {.name = "ranking",
                     .summary = "for ranking destinations of a given source, with --select-on "
                                "source_historical",
-                    .options = {{"corrupt", "destination"},
+                    .options = {{"model", "tgn"},
+                                {"decoder", "additive"},
+                                {"outputs", "single"},
+                                {"corrupt", "destination"},
                                 {"select", "row"},
                                 {"delta-min", "0.3"},
                                 {"contrast-gradient", "gates"}}}}},
