@@ -17,6 +17,7 @@
 #include "curnm/base/parallel.h"
 #include "curnm/base/version.h"
 #include "curnm/data/open.h"
+#include "curnm/evaluation/task_features.h"
 #include "curnm/nn/time_frequencies.h"
 #include "curnm/training/session.h"
 
@@ -124,7 +125,7 @@ void print_options(const std::string& part, const ordered_json& options) {
 
 /// What a reader of the results should know about the data.
 std::vector<std::string> notes_on(const LinkTask& task, const ordered_json& model) {
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = notes_on_features(task);
   constexpr double kQuickestTurn = 2 * std::numbers::pi / kHighestTimeFrequency;
   constexpr double kSlowestTurn = 2 * std::numbers::pi / kLowestTimeFrequency;
   const double span = task.log().time.back() - task.log().time.front();

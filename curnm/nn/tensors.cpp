@@ -57,6 +57,20 @@ Tensor to_tensor(const FeatureMatrix& matrix, Device device) {
       .to(device);
 }
 
+Tensor to_tensor(const FeatureMatrix& matrix, const FeatureScale& scale, Device device) {
+  const Tensor raw = to_tensor(matrix, at::kCPU);
+  if (!raw.defined() || scale.is_identity()) return to_tensor(matrix, device);
+  const Tensor scaled = raw.clone();
+  const std::span<float> values(scaled.data_ptr<float>(), static_cast<std::size_t>(raw.numel()));
+  const auto width = static_cast<std::size_t>(matrix.width);
+  parallel_for(matrix.rows(), /*grain=*/1024, [&](std::int64_t begin, std::int64_t end) {
+    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
+      scale.apply(values.subspan(row * width, width));
+    }
+  });
+  return scaled.to(device);
+}
+
 Tensor dropout_mask(at::IntArrayRef sizes, double rate, std::span<const std::uint64_t> rows,
                     const Rng& key) {
   if (rate <= 0) return {};

@@ -5,6 +5,7 @@
 
 #include "curnm/base/column.h"
 #include "curnm/base/error.h"
+#include "curnm/base/feature_scale.h"
 #include "curnm/base/rng.h"
 #include "curnm/base/types.h"
 #include "curnm/nn/module.h"
@@ -29,6 +30,8 @@ void copy_to(const Tensor& from, std::span<T> to) {
 /// Features as a tensor [rows, width]; an undefined tensor where there are none. On the CPU it
 /// shares the matrix's memory. REQUIRES: the matrix outlives the tensor.
 Tensor to_tensor(const FeatureMatrix& matrix, Device device);
+/// The same on a scale: a copy, unless the scale changes nothing.
+Tensor to_tensor(const FeatureMatrix& matrix, const FeatureScale& scale, Device device);
 
 /// The mask of inverted dropout, 0 or 1/(1 - rate). Row r is a function of the key and `rows[r]`
 /// alone, so that neither the batch nor its order matters, and a resumed run repeats it. Undefined

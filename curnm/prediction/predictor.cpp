@@ -37,8 +37,8 @@ std::unique_ptr<Follower> make_follower(const TrainedModel& trained, const Datas
   const std::shared_ptr<Model> model =
       make_model(trained.model, trained.model_options,
                  {.num_nodes = events.events.num_nodes,
-                  .edge_features = to_tensor(events.edge_features, device),
-                  .node_features = to_tensor(events.node_features, device),
+                  .edge_features = to_tensor(events.edge_features, trained.scales.edges, device),
+                  .node_features = to_tensor(events.node_features, trained.scales.nodes, device),
                   .first_time = trained.first_time,
                   .last_time = trained.last_time,
                   .seed = trained.seed,

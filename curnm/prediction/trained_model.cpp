@@ -12,10 +12,12 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr TensorFileKind kModelFile{
-    .name = "model", .version = 1, .remedy = "export it from its run again"};
+    .name = "model", .version = 2, .remedy = "export it from its run again"};
 constexpr const char* kIdText = "ids/text";
 constexpr const char* kIdOffsets = "ids/offsets";
 constexpr const char* kNodeFeatures = "node_features";
+constexpr const char* kEdgeScale = "scale/edges";
+constexpr const char* kNodeScale = "scale/nodes";
 
 template <class T>
 Tensor as_tensor(std::span<const T> values, at::ScalarType type) {
@@ -25,6 +27,25 @@ Tensor as_tensor(std::span<const T> values, at::ScalarType type) {
 template <class T>
 std::vector<T> as_vector(const Tensor& tensor) {
   return {tensor.data_ptr<T>(), tensor.data_ptr<T>() + tensor.numel()};
+}
+
+/// [2,width]: centers and factors; nothing where features are raw or missing.
+void put_scale(const FeatureScale& scale, const char* name, TensorFile& file) {
+  if (scale.is_identity()) return;
+  file.tensors[name] =
+      at::cat({to_tensor(scale.center, at::kCPU), to_tensor(scale.factor, at::kCPU)})
+          .view({2, std::ssize(scale.center)});
+}
+
+FeatureScale get_scale(const TensorFile& file, const char* name, std::int64_t width) {
+  const auto found = file.tensors.find(name);
+  if (found == file.tensors.end()) return {};
+  const Tensor& both = found->second;
+  if (both.dim() != 2 || both.size(0) != 2 || both.size(1) != width ||
+      both.scalar_type() != at::kFloat) {
+    fail<UnusableRun>("it is damaged: {} does not fit features of width {}", name, width);
+  }
+  return {as_vector<float>(both[0]), as_vector<float>(both[1])};
 }
 
 /// The options of a component by its name, as they were saved.
@@ -75,6 +96,8 @@ void save_model(const TrainedModel& model, const std::filesystem::path& file) {
   if (model.node_features.width > 0) {
     contents.tensors[kNodeFeatures] = to_tensor(model.node_features, at::kCPU);
   }
+  put_scale(model.scales.edges, kEdgeScale, contents);
+  put_scale(model.scales.nodes, kNodeScale, contents);
   save_tensors(contents, kModelFile, file);
 }
 
@@ -106,6 +129,8 @@ TrainedModel load_model(const std::filesystem::path& file) {
       model.node_features = {Column<float>(as_vector<float>(contents->tensors.at(kNodeFeatures))),
                              width};
     }
+    model.scales = {get_scale(*contents, kEdgeScale, model.edge_features),
+                    get_scale(*contents, kNodeScale, model.node_features.width)};
     model.tensors = std::move(contents);
     return model;
   } catch (const UsageError& error) {

@@ -8,6 +8,7 @@
 #include "curnm/base/options.h"
 #include "curnm/base/path.h"
 #include "curnm/data/dataset.h"
+#include "curnm/evaluation/task_features.h"
 
 namespace curnm {
 
@@ -38,6 +39,7 @@ struct TrainedModel {
   std::int64_t edge_features = 0;  // width
   IdMap ids;
   FeatureMatrix node_features;
+  FeatureScales scales;
 
   /// model/..., decoder/...: weights. state: that of the model after `state_events` events.
   std::shared_ptr<const TensorFile> tensors;

@@ -21,15 +21,18 @@ Learner make_learner(const RunSpec& spec, const LinkTask& task) {
   const TrainOptions& train = spec.train;
   const Device device = find_device(train.device);
   Learner learner;
-  learner.model = make_model(train.model, spec.model,
-                             {.num_nodes = task.log().num_nodes,
-                              .edge_features = to_tensor(task.dataset().edge_features, device),
-                              .node_features = to_tensor(task.dataset().node_features, device),
-                              .first_time = task.train().log.time.front(),
-                              .last_time = task.train().log.time.back(),
-                              .seed = train.seed,
-                              .device = device,
-                              .path = train.path});
+  learner.scales = fit_feature_scales(task, train.features);
+  const Dataset& data = task.dataset();
+  learner.model =
+      make_model(train.model, spec.model,
+                 {.num_nodes = task.log().num_nodes,
+                  .edge_features = to_tensor(data.edge_features, learner.scales.edges, device),
+                  .node_features = to_tensor(data.node_features, learner.scales.nodes, device),
+                  .first_time = task.train().log.time.front(),
+                  .last_time = task.train().log.time.back(),
+                  .seed = train.seed,
+                  .device = device,
+                  .path = train.path});
   const std::int64_t width = learner.model->width();
   learner.miner = make_miner(train.miner, spec.miner,
                              {.events = &task.train().log,

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "curnm/evaluation/task_features.h"
 #include "curnm/miners/miner.h"
 #include "curnm/nn/optimizer.h"
 #include "curnm/prediction/link_model.h"
@@ -13,6 +14,7 @@ namespace curnm {
 struct Learner : LinkModel {
   std::shared_ptr<NegativeMiner> miner;
   std::unique_ptr<Optimizer> optimizer;
+  FeatureScales scales;  // of the features that the model was made with
 };
 
 /// Outputs that the decoder of a miner needs.

@@ -31,6 +31,10 @@ void TrainOptions::fields(const FieldVisitor& visit) {
         goal);
   visit({.name = "select-on", .help = "validation AP that decides: of the goal, or of a protocol"},
         select_on);
+  visit(
+      {.name = "features",
+       .help = "features of events and nodes: on one scale, fitted to the training events, or raw"},
+      features);
   // The largest integer that JSON readers keep exact.
   visit({.name = "seed", .help = "of all draws", .min = 0, .max = 9223372036854775807.0}, seed);
   visit({.name = "device", .help = "cpu, cuda, cuda:1, ..."}, device);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "curnm/base/feature_scale.h"
 #include "curnm/base/options.h"
 #include "curnm/base/path.h"
 #include "curnm/evaluation/goal.h"
@@ -18,6 +19,7 @@ struct TrainOptions {
   double tolerance = 1e-3;
   Goal goal = Goal::kAll;
   SelectOn select_on = SelectOn::kGoal;
+  FeatureInput features = FeatureInput::kStandardised;
   std::uint64_t seed = 0;
   std::string device = "cpu";
   Path path = Path::kFast;

@@ -93,8 +93,8 @@ bool is_known(const std::string& name, RunSpec& spec) {
 
 /// Whether an option matters only for training, not for using the weights afterwards.
 bool is_for_learning(std::string_view part, std::string_view option) {
-  constexpr std::array<std::string_view, 5> kOfWeights = {"model", "decoder", "seed", "device",
-                                                          "path"};
+  constexpr std::array<std::string_view, 6> kOfWeights = {"model", "decoder", "features",
+                                                          "seed",  "device",  "path"};
   return part == "miner" ||
          (part == "train" && std::ranges::find(kOfWeights, option) == kOfWeights.end());
 }

@@ -18,14 +18,15 @@ RunSpec completed(RunSpec spec, const LinkTask& task, TrainObserver& observer) {
   return spec;
 }
 
-TrainedModel trained_model_of(const RunSpec& spec, const Dataset& dataset, const LinkTask& task,
-                              std::int64_t outputs, std::shared_ptr<const TensorFile> best) {
+TrainedModel trained_model_of(const RunSpec& spec, const LinkTask& task, const Learner& learner,
+                              std::shared_ptr<const TensorFile> best) {
+  const Dataset& dataset = task.dataset();
   return {.version = std::string(kVersion),
           .model = spec.train.model,
           .model_options = spec.model,
           .decoder = spec.train.decoder,
           .decoder_options = spec.decoder,
-          .outputs = outputs,
+          .outputs = learner.decoder->outputs(),
           .seed = spec.train.seed,
           .path = spec.train.path,
           .device = spec.train.device,
@@ -38,6 +39,7 @@ TrainedModel trained_model_of(const RunSpec& spec, const Dataset& dataset, const
           .edge_features = dataset.edge_features.width,
           .ids = dataset.ids,
           .node_features = dataset.node_features,
+          .scales = learner.scales,
           .tensors = std::move(best)};
 }
 
@@ -107,11 +109,9 @@ nlohmann::ordered_json TrainingSession::test(const TestRequest& request) {
 }
 
 TrainedModel TrainingSession::trained_model() {
-  const Dataset& dataset = parts_->task.dataset();
-  TrainedModel model = trained_model_of(parts_->spec, dataset, parts_->task,
-                                        parts_->trainer.learner().decoder->outputs(),
+  TrainedModel model = trained_model_of(parts_->spec, parts_->task, parts_->trainer.learner(),
                                         weights_of(parts_->trainer.progress().best));
-  add_state(model, dataset);
+  add_state(model, parts_->task.dataset());
   return model;
 }
 

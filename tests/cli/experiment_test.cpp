@@ -193,7 +193,8 @@ TEST_F(ExperimentCli, EveryFileThatComesWithTheProgramIsAPlan) {
 
 TEST_F(ExperimentCli, WhatMeansTheSameIsRunOnce) {
   write("grid.yml",
-        "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\noptions: {decoder: additive, tau: 0.3}\n"
+        "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\noptions: {decoder: "
+        "additive, tau: 0.3}\n"
         "variants: {a: {}, b: {preset: default}, c: {dropout: 0.1}, d: {plateau: raise},\n"
         "  e: {ablate: cache}, f: {ablate: cache, tau: 0.5}}\n");
   // What all share may have no effect on some; what a variant says for itself must have one.
@@ -202,7 +203,8 @@ TEST_F(ExperimentCli, WhatMeansTheSameIsRunOnce) {
   EXPECT_TRUE(contains(refused.err, "(f): --tau has no effect on --ablate cache")) << refused.err;
 
   write("grid.yml",
-        "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\noptions: {decoder: additive, tau: 0.3}\n"
+        "networks: [net]\nmodels: [jodie]\nminers: [curnm]\nseeds: [0]\noptions: {decoder: "
+        "additive, tau: 0.3}\n"
         "variants: {a: {}, b: {preset: default}, c: {dropout: 0.1}, d: {plateau: raise},\n"
         "  e: {ablate: cache}, f: {ablate: cache, dropout: 0.1}}\n");
   const CommandResult plan = curnm("experiment grid.yml --plan");

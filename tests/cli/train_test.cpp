@@ -239,7 +239,8 @@ TEST_F(TrainCli, PredictionsFromANetworkThatHasGrown) {
   write("other.csv", "u1,v1,1\n" + table.substr(table.find('\n') + 1) + "u1,v2,40000\n");
   for (const std::string model : {"tgn", "jodie", "dysat"}) {
     ASSERT_EQ(
-        curnm("train old.csv --walk off --width 16 --epochs 1 --model " + model + " --out " + model).exit_code,
+        curnm("train old.csv --walk off --width 16 --epochs 1 --model " + model + " --out " + model)
+            .exit_code,
         0);
     // Nothing that happened later changes an answer.
     const std::string before = "predict " + model + " --src u1 --time 29000 --topk 40 --json";
@@ -285,7 +286,8 @@ TEST_F(TrainCli, NobodyIsProposedToHimselfWhereNobodyMeetsHimself) {
        {std::tuple{"loops", table, true}, std::tuple{"none", without, false}}) {
     write(std::string(name) + ".csv", text);
     ASSERT_EQ(
-        curnm(fmt::format("train {0}.csv --model jodie --walk off --width 16 --epochs 1 --out {0}", name))
+        curnm(fmt::format("train {0}.csv --model jodie --walk off --width 16 --epochs 1 --out {0}",
+                          name))
             .exit_code,
         0);
     const CommandResult top = curnm(fmt::format("predict {} --src 7 --time 500 --topk 100", name));
@@ -338,28 +340,41 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train net --miner curnm --negatives 2 --out r", 2, "--negatives has no effect on curnm");
   expect("train net --miner ens --delta-schedule constant --out r", 2, "has no effect on ens");
   expect("train net --decoder additive --miner curnm --pool 7 --out r", 2, "M must be even");
-  expect("train net --decoder additive --miner curnm --gamma-hist 1.5 --out r", 2, "gamma_hist must be between");
-  expect("train net --decoder additive --miner curnm --alpha-epochs -1 --out r", 2, "E' must be between");
+  expect("train net --decoder additive --miner curnm --gamma-hist 1.5 --out r", 2,
+         "gamma_hist must be between");
+  expect("train net --decoder additive --miner curnm --alpha-epochs -1 --out r", 2,
+         "E' must be between");
   expect("train net --decoder additive --miner curnm --ablate all --out r", 2, "disentangle");
-  expect("train net --miner random --preset ranking --out r", 2, "--preset has no effect on random");
+  expect("train net --miner random --preset ranking --out r", 2,
+         "--preset has no effect on random");
   expect("train net --miner ens --corrupt half --out r", 2, "--corrupt has no effect on ens");
   expect("train net --miner curnm --preset rankin --out r", 2, "did you mean 'ranking'?");
   expect("train net --decoder additive --miner curnm --ablate random --delta-min 0.5 --out r", 2,
          "--delta-min has no effect on --ablate random");
-  expect("train net --decoder additive --miner curnm --ablate cache --tau 0.3 --out r", 2, "--tau has no effect");
-  expect("train net --decoder additive --miner curnm --ablate disentangle --lambda 1 --out r", 2, "has no effect");
-  expect("train net --decoder additive --miner curnm --pi-strategy linear --plateau raise --out r", 2,
-         "--plateau has no effect on --pi-strategy linear");
-  expect("train net --decoder additive --miner curnm --pi-strategy linear --curriculum-metric training --out r", 2,
-         "--curriculum-metric has no effect on --pi-strategy linear");
-  expect("train net --decoder additive --miner curnm --ablate pi --curriculum-metric training --out r", 2,
-         "--curriculum-metric has no effect on --ablate pi");
-  expect("train net --decoder additive --miner curnm --alpha-max 0 --alpha-schedule decreasing --out r", 2,
-         "--alpha-schedule has no effect on --alpha-max 0");
-  expect("train net --decoder additive --miner curnm --alpha-schedule constant --alpha-epochs 7 --out r", 2,
-         "--alpha-epochs has no effect on --alpha-schedule constant");
-  expect("train net --decoder additive --miner curnm --beta-schedule constant --beta-epochs 7 --out r", 2,
-         "--beta-epochs has no effect on --beta-schedule constant");
+  expect("train net --decoder additive --miner curnm --ablate cache --tau 0.3 --out r", 2,
+         "--tau has no effect");
+  expect("train net --decoder additive --miner curnm --ablate disentangle --lambda 1 --out r", 2,
+         "has no effect");
+  expect("train net --decoder additive --miner curnm --pi-strategy linear --plateau raise --out r",
+         2, "--plateau has no effect on --pi-strategy linear");
+  expect(
+      "train net --decoder additive --miner curnm --pi-strategy linear --curriculum-metric "
+      "training --out r",
+      2, "--curriculum-metric has no effect on --pi-strategy linear");
+  expect(
+      "train net --decoder additive --miner curnm --ablate pi --curriculum-metric training --out r",
+      2, "--curriculum-metric has no effect on --ablate pi");
+  expect(
+      "train net --decoder additive --miner curnm --alpha-max 0 --alpha-schedule decreasing --out "
+      "r",
+      2, "--alpha-schedule has no effect on --alpha-max 0");
+  expect(
+      "train net --decoder additive --miner curnm --alpha-schedule constant --alpha-epochs 7 --out "
+      "r",
+      2, "--alpha-epochs has no effect on --alpha-schedule constant");
+  expect(
+      "train net --decoder additive --miner curnm --beta-schedule constant --beta-epochs 7 --out r",
+      2, "--beta-epochs has no effect on --beta-schedule constant");
   expect("train net --seed -1 --out r", 2, "--seed");
   expect("train net --seed 18446744073709551615 --out r", 2, "--seed");
   expect("train uci --out r", 1, "`curnm fetch uci`");
@@ -386,7 +401,8 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("bench epoch --dat net", 2, "did you mean '--data'?");
   expect("bench epoch", 2, "Run 'curnm bench epoch --help'");
   expect("import net --out again", 1, "net is imported already");
-  expect("train net --decoder additive --miner curnm --ablate pi --pi-strategy linear --out r", 2, "has no effect");
+  expect("train net --decoder additive --miner curnm --ablate pi --pi-strategy linear --out r", 2,
+         "has no effect");
   fs::copy(folder_ / "net", folder_ / "n\xff", fs::copy_options::recursive);
   expect("train n\xff --out r", 1, "has to be UTF-8");
   expect("stats n\xff --json", 0, "");
@@ -460,14 +476,17 @@ TEST_F(TrainCli, NotesSayWhereTimesAreTooFine) {
   }
   write("fine.csv", rows);
   const std::string flags = " --walk off --epochs 1 --hidden-share 0 --out ";
-  EXPECT_TRUE(contains(curnm("train fine.csv --model tgn" + flags + "a").err, "give them in seconds"));
+  EXPECT_TRUE(
+      contains(curnm("train fine.csv --model tgn" + flags + "a").err, "give them in seconds"));
   EXPECT_FALSE(
       contains(curnm("train fine.csv --model dysat" + flags + "b").err, "give them in seconds"))
       << "dysat has no such encoding";
 }
 
 TEST_F(TrainCli, APresetIsWhatFlagsStartFrom) {
-  ASSERT_EQ(curnm("train net --preset ranking --width 16 --epochs 1 --select batch --out r").exit_code, 0);
+  ASSERT_EQ(
+      curnm("train net --preset ranking --width 16 --epochs 1 --select batch --out r").exit_code,
+      0);
   const json miner = json::parse(read("r/options.json"))["miner"];
   EXPECT_EQ(miner["contrast-gradient"], "gates") << "the preset's";
   EXPECT_EQ(miner["select"], "batch") << "the flag's";
