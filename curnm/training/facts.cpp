@@ -27,12 +27,13 @@ class StopOnly final : public TrainObserver {
 double best_validation(const RunSpec& run, const LinkTask& task, const char* walk,
                        TrainObserver& observer) {
   constexpr std::int64_t kEnoughEvents = 100'000;
-  const std::int64_t epochs = std::clamp<std::int64_t>(kEnoughEvents / task.train().size(), 1, 3);
+  const std::int64_t epochs = std::clamp<std::int64_t>(kEnoughEvents / task.train().size(), 1, 10);
   RunSpec trial = resolve_run({{"model", "light"},
                                {"decoder", "pair"},
                                {"miner", "mixture"},
-                               {"walk", walk},
                                {"epochs", std::to_string(epochs)}});
+  trial.decoder = run.decoder;
+  set_given({{"walk", walk}}, trial.decoder);
   trial.train.goal = run.train.goal;
   trial.train.select_on = run.train.select_on;
   trial.train.batch = run.train.batch;

@@ -118,7 +118,7 @@ TEST(PredictorTest, TheLikeliestComeFirstAndAreScoredAsPairs) {
     const std::vector<NodeId> src = {3};
     const std::vector<NodeId> dst = {found.node};
     const std::vector<Timestamp> time = {t};
-    EXPECT_EQ(predictor.score({src, dst, time})[0], found.logit);
+    EXPECT_EQ(predictor.score({src, dst, time}, Question::kDestination)[0], found.logit);
     EXPECT_NE(found.node, 3) << "nobody meets himself in this network";
   }
   EXPECT_TRUE(fails([&] { predictor.top(3, 0, 10); }, {"nothing has happened before time 0"}));
@@ -161,7 +161,7 @@ TEST(ModelFileTest, DamageAndOtherVersionsAreFound) {
                                    {"cut is damaged"}));
   }
   std::string newer = bytes;
-  newer.replace(newer.find(" 1\n"), 3, " 9\n");
+  newer.replace(newer.find(" 2\n"), 3, " 9\n");
   EXPECT_TRUE(fails<UnusableRun>([&] { load_model(folder.write("newer", newer)); },
                                  {"another version of curnm"}));
   EXPECT_TRUE(fails<UnusableRun>([&] { load_model(folder.write("text", "src,dst,time\n")); },

@@ -21,6 +21,10 @@ inline void give_where_known(GivenOptions& given, const std::string& name,
 inline GivenOptions quick(std::string_view model, const GivenOptions& more = {}) {
   GivenOptions given = more;
   given.emplace("model", model);
+  given.emplace("miner", "random");
+  if (given.emplace("decoder", "additive").first->second == "pair") {
+    given.emplace("walk", "off");  // a trial would take longer than the training
+  }
   given.emplace("epochs", "3");
   given.emplace("batch", "50");
   given.emplace("learning-rate", "1e-3");
@@ -36,8 +40,7 @@ inline TrainingSession session_of(const GivenOptions& given, const Dataset& data
 }
 
 inline void train(TrainingSession& session) {
-  TrainObserver nobody;
-  session.train(nobody);
+  session.train(nobody());
 }
 
 /// Trains and tests.
