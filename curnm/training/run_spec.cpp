@@ -195,17 +195,26 @@ std::vector<OptionHelp> run_options() {
     for (const auto& entry : registry) {
       Options defaults = entry.defaults;
       add(part, entry.name, defaults);
-      for (const auto& [name, value] : entry.run_defaults) {
-        const auto changed =
-            std::ranges::find(all, name, [](const OptionHelp& help) { return help.field.name; });
-        changed->defaults += fmt::format(", {} for {}", value, entry.name);
-      }
     }
   };
   add_registry("model", models());
   add_registry("decoder", decoders());
   add_registry("miner", miners());
   add("task", "", task);
+  // Once every option is there: a component may start the options of any other from elsewhere.
+  const auto add_run_defaults = [&](const auto& registry) {
+    for (const auto& entry : registry) {
+      for (const auto& [name, value] : entry.run_defaults) {
+        const auto changed =
+            std::ranges::find(all, name, [](const OptionHelp& help) { return help.field.name; });
+        CURNM_ASSERT(changed != all.end());
+        changed->defaults += fmt::format(", {} with {}", value, entry.name);
+      }
+    }
+  };
+  add_run_defaults(models());
+  add_run_defaults(decoders());
+  add_run_defaults(miners());
   return all;
 }
 
