@@ -9,6 +9,8 @@
 #include "cli/networks.h"
 #include "cli/options.h"
 #include "cli/signals.h"
+#include "curnm/base/error.h"
+#include "curnm/base/names.h"
 #include "curnm/evaluation/task.h"
 #include "curnm/experiments/estimate.h"
 #include "curnm/experiments/tuner.h"
