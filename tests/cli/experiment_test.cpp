@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -310,7 +311,7 @@ TEST_F(ExperimentCli, ASearchAndItsTablesMayBeByMrr) {
   const CommandResult listed = curnm("results --metric mrr");
   EXPECT_EQ(listed.exit_code, 0) << listed.err;
   EXPECT_TRUE(contains(listed.out, "mrr new nodes    rule  among  s/epoch")) << listed.out;
-  const auto shown = [](double value) { return std::to_string(value).substr(0, 5); };
+  const auto shown = [](double value) { return fmt::format("{:.4f}", value); };
   EXPECT_TRUE(contains(listed.out, shown(result["test"]["mrr"]["mrr"]))) << listed.out;
   EXPECT_TRUE(contains(listed.out, shown(result["best_ranking"]["mrr"]))) << listed.out;
   EXPECT_EQ(runs()[0]["best_rules"]["test"]["mrr"]["name"], result["best_ranking"]["name"]);

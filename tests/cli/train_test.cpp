@@ -130,9 +130,13 @@ TEST_F(TrainCli, NegativesThatDoNotFitAreRefused) {
   const std::string file = read("n.csv");
   ASSERT_EQ(curnm("generate --nodes 120 --events 2500 --seed 9 --out other").exit_code, 0);
   expect("eval other --negatives n.csv", 1, "n.csv is for other data");
-  expect(
-      "eval net --negatives n.csv --boundary earlier --split at --validation-from 1 --test-from 2",
-      1, "other options of the split");
+  const json stats = json::parse(curnm("stats net --json").out);
+  const double first = stats["first_time"];
+  const double span = stats["last_time"].get<double>() - first;
+  expect("eval net --negatives n.csv --split at --validation-from " +
+             std::to_string(first + 0.4 * span) + " --test-from " +
+             std::to_string(first + 0.6 * span),
+         1, "other options of the split");
   expect("eval net --negatives none.csv", 1, "none.csv");
   expect("eval net --negatives net/meta.json", 1, "has no negatives");
   write("cut.csv", file.substr(0, file.size() / 2));
