@@ -13,6 +13,7 @@ void add_fetch(CLI::App& app);
 void add_stats(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_eval(CLI::App& app);
+void add_negatives(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_predict(CLI::App& app);
 void add_export(CLI::App& app);

@@ -14,6 +14,9 @@ struct Column {
   RunResult run;
 
   double ap(std::string_view protocol) const { return find_score(run, "test", protocol, "ap"); }
+  double ranking(std::string_view metric) const {
+    return find_score(run, "test", kRankingScores, metric);
+  }
 };
 
 const BaselineScore* rule_of(const RunResult& run, std::string_view protocol) {
@@ -65,7 +68,7 @@ std::string conclusion(const Column& first, const Column& second) {
     ++all;
     ahead += second.ap(name) > first.ap(name) ? 1 : 0;
     const BaselineScore* rule = rule_of(second.run, name);
-    beaten += rule != nullptr && rule->ap > second.ap(name) ? 1 : 0;
+    beaten += rule != nullptr && rule->value > second.ap(name) ? 1 : 0;
   }
   const std::string trans(name_of(Protocol::kTrans));
   return fmt::format(
@@ -73,6 +76,12 @@ std::string conclusion(const Column& first, const Column& second) {
       "nothing is ahead of it on {}.",
       second.title, first.title, ahead, all, second.ap(trans), first.ap(trans),
       beaten == 0 ? "none" : std::to_string(beaten));
+}
+
+/// The best rule, which ends a line.
+void print_rule(const RunResult& run, std::string_view protocol) {
+  const BaselineScore* rule = rule_of(run, protocol);
+  fmt::print("{}\n", rule == nullptr ? "" : fmt::format("   {:.4f} {}", rule->value, rule->name));
 }
 
 void run_compare(const std::vector<std::string>& folders) {
@@ -84,9 +93,17 @@ void run_compare(const std::vector<std::string>& folders) {
     const std::string_view name = name_of(protocol);
     fmt::print("{:<20}", name);
     for (const Column& column : columns) fmt::print("{:>14.4f}", column.ap(name));
-    if (const BaselineScore* rule = rule_of(columns.front().run, name); rule != nullptr) {
-      fmt::print("   {:.4f} {}", rule->ap, rule->name);
-    }
+    print_rule(columns.front().run, name);
+  }
+  // Runs with the same options of the task rank among the same candidates.
+  if (const double candidates = columns.front().ranking("candidates"); std::isfinite(candidates)) {
+    const auto print = [&](std::string_view title, std::string_view metric) {
+      fmt::print("{:<20}", fmt::format("{} of {}", title, candidates + 1));
+      for (const Column& column : columns) fmt::print("{:>14.4f}", column.ranking(metric));
+    };
+    print("MRR", "mrr");
+    print_rule(columns.front().run, kRankingScores);
+    print("Hits@10", "hits10");
     fmt::print("\n");
   }
   fmt::print("{:<20}", "s per epoch");

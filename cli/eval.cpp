@@ -11,6 +11,7 @@
 #include "cli/process.h"
 #include "cli/test_table.h"
 #include "curnm/base/csv.h"
+#include "curnm/base/files.h"
 #include "curnm/base/names.h"
 #include "curnm/data/open.h"
 #include "curnm/evaluation/baselines.h"
@@ -28,6 +29,7 @@ struct EvalFlags {
   std::string model;
   std::string protocol;
   std::string dump;
+  std::string negatives;
   std::int64_t threads = 0;
   GivenOptions given;  // of the task
   bool json = false;
@@ -75,9 +77,9 @@ class ScoreDump {
 constexpr std::array<std::string_view, 4> kFreeAfterTraining = {"evaluation-batch", "negative-seed",
                                                                 "collisions", "rank-among"};
 
-/// A trained run, tested as its record says, except where the command line says otherwise.
-ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
-                      const std::function<void(const LinkTask&)>& on_task) {
+/// A trained run as its record says, except where the command line says otherwise, before its
+/// checkpoint is loaded.
+TrainingSession open_session(const EvalFlags& flags) {
   const RunFolder folder(flags.target);
   RunSpec spec = read_run(folder, RunUse::kTest);
   for (const auto& [name, value] : flags.given) {
@@ -88,20 +90,30 @@ ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
                                   name, fmt::join(kFreeAfterTraining, ", ")));
   }
   set_given(flags.given, spec.task);
-  TrainingSession session(spec, open_run_data(spec, flags.data));
+  return {spec, open_run_data(spec, flags.data)};
+}
+
+ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
+                      const std::function<void(const LinkTask&)>& on_task) {
+  TrainingSession session = open_session(flags);
   on_task(session.task());
-  session.resume(folder);
+  session.resume(RunFolder(flags.target));
   ordered_json result = session.test(request);
   add_comparison(session.task(), request, result);
   return result;
 }
 
-/// A rule without learning.
-ordered_json test_rule(const EvalFlags& flags, const TestRequest& request,
-                       const std::function<void(const LinkTask&)>& on_task) {
+/// For rules without learning.
+TaskOptions task_options(const EvalFlags& flags) {
   TaskOptions options;
   set_given(flags.given, options);
   refuse_idle(flags.given, options);
+  return options;
+}
+
+ordered_json test_rule(const EvalFlags& flags, const TestRequest& request,
+                       const std::function<void(const LinkTask&)>& on_task) {
+  const TaskOptions options = task_options(flags);
   const LinkTask task(open_dataset(flags.target), options);
   on_task(task);
   ordered_json result = test_baseline(task, flags.model, request);
@@ -109,7 +121,62 @@ ordered_json test_rule(const EvalFlags& flags, const TestRequest& request,
   return result;
 }
 
+/// What a file of negatives holds, and the ranking of all rules.
+ordered_json rank_among(const LinkTask& task, const RankingNegatives& negatives,
+                        const std::string& file) {
+  return {{"negatives",
+           {{"file", file},
+            {"part", name_of(negatives.part)},
+            {"events", negatives.size()},
+            {"per_event", negatives.per_event},
+            {"seed", negatives.seed}}},
+          {"rules", rank_rules(task, negatives)}};
+}
+
+void print_rankings(const ordered_json& result, const std::string& run) {
+  const ordered_json& of = result["negatives"];
+  fmt::print("{} {} events, each among {} negatives of {}\n",
+             grouped(of["events"].get<std::int64_t>()), of["part"].get<std::string>(),
+             grouped(of["per_event"].get<std::int64_t>()), of["file"].get<std::string>());
+  fmt::print("{:<20}{:>10}{:>10}\n", "", "MRR", "Hits@10");
+  const auto print = [](const std::string& name, const ordered_json& ranking) {
+    fmt::print("{:<20}{:>10.4f}{:>10.4f}\n", name, ranking["mrr"].get<double>(),
+               ranking["hits10"].get<double>());
+  };
+  if (result.contains("run")) print(run, result["run"]);
+  for (const auto& [name, ranking] : result["rules"].items()) print(name, ranking);
+}
+
+/// Ranks true destinations among those of a file, by a run and by every rule, or by rules alone.
+void run_ranking(const EvalFlags& flags, const CLI::App& command) {
+  constexpr std::string_view kUser = "a ranking among given negatives";
+  refuse_flags(command, {"--protocol", "--dump-scores"}, kUser);
+  refuse_flags(command, {"--model"}, "a ranking among given negatives: it lists all rules");
+  refuse_options(flags.given, {"rank-among", "negative-seed", "collisions"}, kUser);
+  set_threads(flags.threads);
+  ordered_json result;
+  if (RunFolder(flags.target).is_run()) {
+    TrainingSession session = open_session(flags);
+    const RankingNegatives negatives = read_ranking_negatives(flags.negatives, session.task());
+    session.resume(RunFolder(flags.target));
+    result = rank_among(session.task(), negatives, flags.negatives);
+    result["run"] = to_json(session.rank(negatives));
+  } else {
+    refuse_flags(command, {"--data"}, "rules: it is for runs");
+    const TaskOptions options = task_options(flags);
+    const LinkTask task(open_dataset(flags.target), options);
+    result = rank_among(task, read_ranking_negatives(flags.negatives, task), flags.negatives);
+  }
+  if (flags.json) {
+    // A path need not be UTF-8; JSON must be.
+    fmt::print("{}\n", result.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  } else {
+    print_rankings(result, last_name(flags.target));
+  }
+}
+
 void run_eval(const EvalFlags& flags, const CLI::App& command) {
+  if (!flags.negatives.empty()) return run_ranking(flags, command);
   TestRequest request;
   if (!flags.protocol.empty()) {
     request.protocols = {&find_entry("protocol", protocols(), flags.protocol).protocol, 1};
@@ -130,7 +197,7 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
     // Whoever asks for one protocol gets a ranking only if asked for, too.
     const bool wanted = flags.protocol.empty() || flags.given.contains("rank-among");
     request.rank_among = wanted ? task.options().rank_among : 0;
-    const std::int64_t all = std::ssize(task.destinations());
+    const std::int64_t all = std::ssize(task.test().destinations);
     if (flags.given.contains("rank-among") && request.rank_among > all) {
       say("note: --rank-among {} ranks among all {} destinations: there are no more\n",
           request.rank_among, grouped(all));
@@ -154,13 +221,17 @@ void add_eval(CLI::App& app) {
   auto flags = std::make_shared<EvalFlags>();
   CLI::App* command =
       app.add_subcommand("eval", "Test a trained run, or a rule without learning, again");
-  command->add_option("target", flags->target, "folder of a run, or DATA with --model")->required();
+  command
+      ->add_option("target", flags->target, "folder of a run, or DATA with --model or --negatives")
+      ->required();
   command->add_option("--data", flags->data, "where the network of the run is now");
   std::string names;
   for (const BaselineEntry& entry : baselines()) names += fmt::format("{} ", entry.name);
   command->add_option("--model", flags->model, "a rule without learning: " + names);
   command->add_option("--protocol", flags->protocol, "this protocol only");
   add_run_flags(*command, {"task"}, flags->given);
+  command->add_option("--negatives", flags->negatives,
+                      "rank among those of a file that `curnm negatives` wrote, beside all rules");
   command->add_option("--dump-scores", flags->dump, "file for one row per scored pair (csv)");
   command->add_option("--threads", flags->threads, "0: all cores");
   command->add_flag("--json", flags->json, "one JSON document");

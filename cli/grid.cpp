@@ -19,8 +19,9 @@ std::string result_line(const RunResult& result) {
   if (result.state == RunState::kFailed) return "failed: " + result.reason;
   if (result.state == RunState::kWaiting) return "has to wait: " + result.reason;
   if (result.state != RunState::kDone) {
-    return fmt::format("paused after {} epochs, validation AP {:.4f}", result.epochs,
-                       best_validation_ap(result, result.epochs));
+    const ValidationFigure figure = validation_figure(result);
+    return fmt::format("paused after {} epochs, validation {} {:.4f}", result.epochs,
+                       figure_name(figure), best_validation(result, result.epochs, figure));
   }
   return fmt::format("test AP {:.4f} (trans), {:.4f} (random); best epoch {} of {}",
                      find_score(result, "test", "trans", "ap"),

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "curnm/base/error.h"
+#include "curnm/experiments/result_set.h"
 #include "curnm/training/run_spec.h"
 
 namespace curnm::cli {
@@ -26,7 +27,9 @@ void resolve_job(Job& job, const RunFlags& own) {
     const RunSpec spec = resolve_run(given());
     job.options = options_json(spec).dump();
     job.epochs = spec.train.epochs;
-    job.judged_by = name_of(headline(spec.train.goal, spec.train.select_on));
+    job.judged_by = spec.train.select_on == SelectOn::kMrr
+                        ? kRankingScores
+                        : name_of(headline(spec.train.goal, spec.train.select_on));
   } catch (const OptionError& error) {
     throw OptionError(error.kind(), error.option(),
                       fmt::format("{}: {}", job.title(), error.what()));

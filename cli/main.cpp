@@ -61,6 +61,7 @@ int run(int argc, char** argv) {
   add_stats(app);
   add_train(app, exit_code);
   add_eval(app);
+  add_negatives(app);
   add_compare(app);
   add_predict(app);
   add_export(app);

@@ -44,6 +44,12 @@ std::string group_of(std::string_view part) {
   return part == "task" ? "Split and evaluation" : "Training";
 }
 
+void add_flag_of(CLI::App& command, const OptionHelp& option, GivenOptions& given) {
+  add_flag_of(command, std::string(option.field.name), help_of(option.field, option.choices),
+              option.defaults, given)
+      ->group(group_of(option.part));
+}
+
 }  // namespace
 
 void add_fields(CLI::App& command, FieldsOf fields, GivenOptions& given) {
@@ -63,14 +69,21 @@ void add_fields(CLI::App& command, FieldsOf fields, GivenOptions& given) {
 
 void add_run_flags(CLI::App& command, std::initializer_list<std::string_view> parts,
                    GivenOptions& given) {
+  const auto wanted = [&](std::string_view part) {
+    return std::find(parts.begin(), parts.end(), part) != parts.end();
+  };
   for (const OptionHelp& option : run_options()) {
-    if (std::find(parts.begin(), parts.end(), option.part) == parts.end()) continue;
-    add_flag_of(command, std::string(option.field.name), help_of(option.field, option.choices),
-                option.defaults, given)
-        ->group(group_of(option.part));
+    if (wanted(option.part)) add_flag_of(command, option, given);
   }
-  if (std::find(parts.begin(), parts.end(), "miner") != parts.end()) {
-    add_preset_flag(command, given);
+  if (wanted("miner")) add_preset_flag(command, given);
+}
+
+void add_run_flags_named(CLI::App& command, std::initializer_list<std::string_view> names,
+                         GivenOptions& given) {
+  for (const OptionHelp& option : run_options()) {
+    if (std::find(names.begin(), names.end(), option.field.name) != names.end()) {
+      add_flag_of(command, option, given);
+    }
   }
 }
 

@@ -19,6 +19,10 @@ void add_run_flags(CLI::App& command, GivenOptions& given);
 void add_run_flags(CLI::App& command, std::initializer_list<std::string_view> parts,
                    GivenOptions& given);
 
+/// The same for options that are named.
+void add_run_flags_named(CLI::App& command, std::initializer_list<std::string_view> names,
+                         GivenOptions& given);
+
 /// Throws OptionError where one of these was given, which would have no effect on `user`.
 void refuse_options(const GivenOptions& given, std::initializer_list<std::string_view> names,
                     std::string_view user);

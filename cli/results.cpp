@@ -9,6 +9,7 @@
 #include "curnm/base/names.h"
 #include "curnm/evaluation/negatives.h"
 #include "curnm/experiments/store.h"
+#include "curnm/experiments/tables.h"
 #include "curnm/miners/registry.h"
 #include "curnm/models/registry.h"
 #include "curnm/report/report.h"
@@ -28,7 +29,10 @@ struct ResultsFlags {
 };
 
 constexpr std::array<std::string_view, 3> kListFormats = {"table", "csv", "json"};
-constexpr std::array<std::string_view, 4> kListMetrics = {"ap", "auc", "ap_global", "auc_global"};
+constexpr std::array<std::string_view, 6> kListMetrics = {"ap",         "auc", "ap_global",
+                                                          "auc_global", "mrr", "hits10"};
+
+bool is_of_ranking(std::string_view metric) { return metric == "mrr" || metric == "hits10"; }
 
 template <class Names>
 void check_name(std::string_view kind, const std::string& name, const Names& known) {
@@ -54,22 +58,31 @@ std::string number(double value, int digits = 4) {
 void print_table(const ResultSet& results, const ResultsFlags& flags) {
   std::size_t width = 14;
   for (const RunResult& run : results.runs) width = std::max(width, run.network.size());
-  fmt::print("{:>5}  {:<{}}  {:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>9}  {}\n", "run", "network", width,
-             "model", "miner", "seed", "state", flags.metric, "new nodes", "s/epoch",
-             "experiment, reason");
+  const bool ranked = is_of_ranking(flags.metric);
+  const Measure measure{"test", ranked ? std::string(kRankingScores) : flags.protocol,
+                        flags.metric};
+  const auto among = [&](std::string_view text) {  // a column that only rankings have
+    return ranked ? fmt::format("{:>7}", text) : "";
+  };
+  fmt::print("{:>5}  {:<{}}  {:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>8}{}{:>9}  {}\n", "run", "network",
+             width, "model", "miner", "seed", "state", flags.metric, "new nodes", "rule",
+             among("among"), "s/epoch", "experiment, reason");
   for (std::size_t i = 0; i < results.runs.size(); ++i) {
     const RunResult& run = results.runs[i];
     std::string reason = run.reason;
     std::ranges::replace(reason, '\n', ' ');
-    fmt::print("{:>5}  {:<{}}  {:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>9}  {}{}\n", run.id, run.network,
-               width, run.model, run.miner, run.seed, state_name(run.state),
-               number(find_score(run, "test", flags.protocol, flags.metric)),
-               number(find_score(run, "test_new", flags.protocol, flags.metric)),
+    fmt::print("{:>5}  {:<{}}  {:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>8}{}{:>9}  {}{}\n", run.id,
+               run.network, width, run.model, run.miner, run.seed, state_name(run.state),
+               number(find_score(run, "test", measure.protocol, measure.metric)),
+               number(find_score(run, "test_new", measure.protocol, measure.metric)),
+               number(find_baseline({&run}, measure).value), among(candidates_of({&run}, measure)),
                number(run.seconds_per_epoch, 2), places(results, i),
                reason.empty() ? "" : "; " + reason);
   }
   if (results.runs.empty()) {
     say("no run is like that\n");
+  } else if (ranked) {
+    say("{} of true destinations among others\n", flags.metric);
   } else {
     say("{} against {} negatives\n", flags.metric, flags.protocol);
   }
@@ -94,6 +107,11 @@ ordered_json to_json(const ResultSet& results) {
     for (const Score& score : run.scores) {
       scores[score.set][score.protocol][score.metric] = score.value;
     }
+    ordered_json rules = ordered_json::object();
+    for (const BaselineScore& rule : run.baselines) {
+      const std::string metric = rule.protocol == kRankingScores ? "mrr" : "ap";
+      rules[rule.set][rule.protocol] = {{"name", rule.name}, {metric, rule.value}};
+    }
     all.push_back({{"run", run.id},
                    {"experiments", places_json(results, i)},
                    {"network", run.network},
@@ -111,7 +129,8 @@ ordered_json to_json(const ResultSet& results) {
                    {"version", run.version},
                    {"environment", to_json(run.environment)},
                    {"options", run.options},
-                   {"scores", scores}});
+                   {"scores", scores},
+                   {"best_rules", rules}});
   }
   return all;
 }
@@ -159,13 +178,18 @@ void add_results(CLI::App& app) {
   command->add_option("--state", flags->state, "waiting, running, paused, done or failed");
   command->add_option("--protocol", flags->protocol, "whose scores are shown")
       ->capture_default_str();
-  command->add_option("--metric", flags->metric, "ap, auc, ap_global or auc_global")
+  command
+      ->add_option("--metric", flags->metric,
+                   "ap, auc, ap_global or auc_global of the protocol; mrr or hits10 of the ranking")
       ->capture_default_str();
   command->add_option("--format", flags->format, "table, csv or json")->capture_default_str();
   command->callback([flags, command] {
     if (flags->format != "table") {
       refuse_flags(*command, {"--protocol", "--metric"},
                    fmt::format("--format {}, which has all scores", flags->format));
+    }
+    if (is_of_ranking(flags->metric)) {
+      refuse_flags(*command, {"--protocol"}, fmt::format("--metric {}", flags->metric));
     }
     run_results(*flags);
   });

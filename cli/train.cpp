@@ -90,9 +90,9 @@ class RunObserver final : public SignalObserver {
   }
 
   void on_epoch(const EpochRecord& record) override {
-    say("{}epoch {:>3}  validation AP {:.4f}{} {}  {:.1f} s{}\n", on_terminal_ ? "\r" : "",
-        record.epoch, record.validation_ap, record.best ? "*" : " ", epoch_text(record),
-        record.seconds, on_terminal_ ? "\x1b[K" : "");
+    say("{}epoch {:>3}  validation {} {:.4f}{} {}  {:.1f} s{}\n", on_terminal_ ? "\r" : "",
+        record.epoch, record.selected_by(), record.selected(), record.best ? "*" : " ",
+        epoch_text(record), record.seconds, on_terminal_ ? "\x1b[K" : "");
     folder_.write_metrics(session_.records());
     if (!saved_ || since_checkpoint_.seconds() >= checkpoint_seconds_) save();
   }

@@ -9,6 +9,8 @@
 #include "cli/networks.h"
 #include "cli/options.h"
 #include "cli/signals.h"
+#include "curnm/base/error.h"
+#include "curnm/base/names.h"
 #include "curnm/evaluation/task.h"
 #include "curnm/experiments/estimate.h"
 #include "curnm/experiments/tuner.h"
@@ -197,6 +199,11 @@ Experiment trials_of(const TuneFlags& flags) {
   return trials;
 }
 
+/// The metric that a trial's test is quoted by.
+std::string metric_of(const Job& job) {
+  return job.judged_by == kRankingScores ? std::string(kRankingScores) : "ap";
+}
+
 /// A running search: its trials and what the store knows about them.
 class Study {
  public:
@@ -248,6 +255,7 @@ class Study {
   }
 
   ordered_json best() const {
+    const std::string metric = metric_of(jobs_.front());
     std::vector<double> scores;
     const std::int64_t top = std::ranges::max(trials_, {}, &Trial::rung).rung;
     for (const Trial& trial : trials_) scores.push_back(trial.rung == top ? trial.score : kNoValue);
@@ -256,8 +264,8 @@ class Study {
     for (std::size_t i : best_of(scores, std::ssize(trials_))) {
       const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
       list.push_back({{"trial", trials_[i].number},
-                      {"validation_ap", trials_[i].score},
-                      {"test_ap", find_score(*run, "test", jobs_[i].judged_by, "ap")},
+                      {"validation_" + metric, trials_[i].score},
+                      {"test_" + metric, find_score(*run, "test", jobs_[i].judged_by, metric)},
                       {"folder", run->folder},
                       {"flags", jobs_[i].flags}});
     }
@@ -293,14 +301,15 @@ class Study {
     return run_assignments(store_, assignments, options_, progress);
   }
 
-  /// Scores trials by their best validation AP in the first `epochs` epochs. Later epochs do not
-  /// count; a trial that has not got that far has no score.
+  /// Scores trials by their best validation AP, or MRR, in the first `epochs` epochs. Later epochs
+  /// do not count; a trial that has not got that far has no score.
   void score(const std::vector<std::size_t>& chosen, std::int64_t epochs) {
     const ResultSet known = store_.load();
     for (std::size_t i : chosen) {
       const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
       const bool reached = run->state == RunState::kDone || run->epochs >= epochs;
-      trials_[i].score = reached ? best_validation_ap(*run, epochs) : kNoValue;
+      trials_[i].score =
+          reached ? best_validation(*run, epochs, validation_figure(*run)) : kNoValue;
     }
     store_.save_trials(name_, trials_);
   }
@@ -323,14 +332,18 @@ std::string flags_text(const ordered_json& flags) {
 }
 
 void print_best(const ordered_json& best, const TuneFlags& flags, const std::string& data,
-                const std::string& protocol) {
+                const Job& job) {
   if (best.empty()) return;
-  fmt::print("AP against {} negatives\n", protocol);
-  fmt::print("{:>6}{:>16}{:>12}  options\n", "trial", "validation AP", "test AP");
+  const std::string metric = metric_of(job);
+  const bool ranked = job.judged_by == kRankingScores;
+  fmt::print("{}\n", ranked ? "MRR of true destinations among others"
+                            : fmt::format("AP against {} negatives", job.judged_by));
+  fmt::print("{:>6}{:>16}{:>12}  options\n", "trial", ranked ? "validation MRR" : "validation AP",
+             ranked ? "test MRR" : "test AP");
   for (const ordered_json& trial : best) {
-    const ordered_json& test = trial["test_ap"];
+    const ordered_json& test = trial["test_" + metric];
     fmt::print("{:>6}{:>16.4f}{:>12} {}\n", trial["trial"].get<int>(),
-               trial["validation_ap"].get<double>(),
+               trial["validation_" + metric].get<double>(),
                std::isnan(test.get<double>()) ? "-" : fmt::format("{:.4f}", test.get<double>()),
                flags_text(trial["flags"]));
   }
@@ -369,7 +382,7 @@ int run_tune(TuneFlags& flags) {
   if (flags.json) {
     fmt::print("{}\n", best.dump(2));
   } else {
-    print_best(best, flags, network.data, trials.jobs.front().judged_by);
+    print_best(best, flags, network.data, trials.jobs.front());
   }
   return code;
 }
@@ -379,7 +392,7 @@ int run_tune(TuneFlags& flags) {
 void add_tune(CLI::App& app, int& exit_code) {
   auto flags = std::make_shared<TuneFlags>();
   CLI::App* command = app.add_subcommand(
-      "tune", "Search for good options by validation AP, the paper's grid first");
+      "tune", "Search for good options by validation AP or MRR, the paper's grid first");
   command->add_option("network", flags->network, "name, folder, or synthetic[:preset]")->required();
   add_fields(*command, flags->options, flags->given);
   command

@@ -5,9 +5,15 @@
 
 namespace curnm {
 
-/// A field of a table with commas, quoted where RFC 4180 asks for it.
+/// A field of a table with commas, quoted where RFC 4180 asks for it, and where blanks at an end
+/// could be taken for none.
 inline std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  constexpr std::string_view kBlanks = " \t";
+  const bool blank_end = !text.empty() && (kBlanks.find(text.front()) != kBlanks.npos ||
+                                           kBlanks.find(text.back()) != kBlanks.npos);
+  if (!blank_end && text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';

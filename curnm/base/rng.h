@@ -31,6 +31,7 @@ enum class Stream : std::uint64_t {
   kTypicalLinks = 20,       // by event
   kWalkSketch = 21,         // by node
   kFittedRules = 22,        // by event
+  kRankingNegatives = 23,   // by event
 };
 
 /// Counter-based generator: draw i of a key is a pure function of (key, i), and a key is a pure

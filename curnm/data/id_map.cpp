@@ -5,12 +5,28 @@
 
 #include "curnm/base/digest.h"
 #include "curnm/base/error.h"
+#include "curnm/base/names.h"
 
 namespace curnm {
 
 std::string IdMap::name(NodeId node) const {
   if (empty()) return std::to_string(node);
   return {text.data() + offsets[node], text.data() + offsets[node + 1]};
+}
+
+NodeNames::NodeNames(const IdMap& ids, NodeId num_nodes) {
+  for (NodeId node = 0; node < num_nodes; ++node) nodes_.emplace(ids.name(node), node);
+}
+
+NodeId NodeNames::find(std::string_view name) const {
+  const auto found = nodes_.find(std::string(name));
+  if (found != nodes_.end()) return found->second;
+  std::vector<std::string_view> known;
+  for (const auto& [other, node] : nodes_) known.push_back(other);
+  std::sort(known.begin(), known.end());
+  const std::string_view near = nearest_name(name, known);
+  fail("node '{}' is not in the network{}", name,
+       near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
 }
 
 NodeId IdTable::intern(std::string_view name) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "curnm/base/column.h"
@@ -19,6 +20,17 @@ struct IdMap {
   bool empty() const { return offsets.empty(); }
   /// The outside name of a node (its number where there is no map).
   std::string name(NodeId node) const;
+};
+
+/// Finds nodes by their outside names. Built in O(N).
+class NodeNames {
+ public:
+  NodeNames(const IdMap& ids, NodeId num_nodes);
+  /// Throws Error for a name that the network does not have, with the nearest that it has.
+  NodeId find(std::string_view name) const;
+
+ private:
+  std::unordered_map<std::string, NodeId> nodes_;
 };
 
 /// Gives outside names dense numbers in the order of their first appearance.

@@ -73,12 +73,16 @@ Scores score_in_blocks(Scorer& scorer, const Pairs& pairs, Timestamp now) {
   return scores;
 }
 
-Ranking rank_destinations(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
-                          std::int64_t others) {
+namespace {
+
+/// Ranks each positive among those that others(i, source, time, take) passes to take(node), in
+/// blocks.
+template <class Others>
+Ranking rank_positives(Scorer& scorer, const EventSet& positives, std::int64_t batch_size,
+                       const Others& others) {
   constexpr std::size_t kBlock = 1 << 16;  // pairs
-  DrawScratch scratch;
   Ranking ranking;
-  replay(scorer, set.positives, task.evaluation_batch(),
+  replay(scorer, positives, batch_size,
          [&](const EventBatch& batch, std::int64_t begin, std::int64_t) {
            std::vector<NodeId> src;
            std::vector<NodeId> dst;
@@ -104,19 +108,37 @@ Ranking rank_destinations(Scorer& scorer, const EvaluationSet& set, const LinkTa
            for (std::size_t i = 0; i < batch.src.size(); ++i) {
              starts.push_back(dst.size());
              dst.push_back(batch.dst[i]);
-             Rng rng(task.options().negative_seed, Stream::kRanking, 0,
-                     static_cast<std::uint64_t>(begin) + i);
-             draw_absent(task.pairs(), task.destinations(), batch.src[i], batch.time[i], others,
-                         rng, scratch, [&](NodeId v) { dst.push_back(v); });
+             others(begin + static_cast<std::int64_t>(i), batch.src[i], batch.time[i],
+                    [&](NodeId v) { dst.push_back(v); });
              src.resize(dst.size(), batch.src[i]);
              time.resize(dst.size(), batch.time[i]);
              if (dst.size() >= kBlock) rank();
            }
            if (!starts.empty()) rank();
          });
-  ranking.mrr /= static_cast<double>(set.positives.size());
-  ranking.hits10 /= static_cast<double>(set.positives.size());
+  ranking.mrr /= static_cast<double>(positives.size());
+  ranking.hits10 /= static_cast<double>(positives.size());
   return ranking;
+}
+
+}  // namespace
+
+Ranking rank_destinations(Scorer& scorer, const LinkTask& task, const RankingNegatives& negatives) {
+  return rank_positives(scorer, set_of(task, negatives.part).positives, task.evaluation_batch(),
+                        [&](std::int64_t i, NodeId, Timestamp, const auto& take) {
+                          for (const NodeId v : negatives.of(i)) take(v);
+                        });
+}
+
+Ranking rank_destinations(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
+                          std::int64_t others) {
+  DrawScratch scratch;
+  return rank_positives(
+      scorer, set.positives, task.evaluation_batch(),
+      [&](std::int64_t i, NodeId u, Timestamp t, const auto& take) {
+        Rng rng(task.options().negative_seed, Stream::kRanking, 0, static_cast<std::uint64_t>(i));
+        draw_absent(*set.pairs, set.destinations, u, t, others, rng, scratch, take);
+      });
 }
 
 }  // namespace curnm

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "curnm/evaluation/metrics.h"
+#include "curnm/evaluation/ranking_negatives.h"
 #include "curnm/evaluation/scorer.h"
 #include "curnm/evaluation/task.h"
 
@@ -40,6 +41,9 @@ struct Ranking {
   double hits10 = 0;            // share of ranks up to 10
   std::int64_t candidates = 0;  // most others that one was ranked among
 };
+
+/// Ranks each positive among the given destinations.
+Ranking rank_destinations(Scorer& scorer, const LinkTask& task, const RankingNegatives& negatives);
 
 /// Ranks each positive among `others` random destinations, all of them if there are no more, that
 /// are not partners of its source at its time. In blocks: memory does not grow with either.

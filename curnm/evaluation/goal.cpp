@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "curnm/base/error.h"
+
 namespace curnm {
 namespace {
 
-/// REQUIRES: not kGoal.
-Protocol protocol_of(SelectOn select_on) {
+/// The protocol that was asked for by name, if one was.
+std::optional<Protocol> protocol_of(SelectOn select_on) {
+  if (select_on == SelectOn::kGoal || select_on == SelectOn::kMrr) return std::nullopt;
   return static_cast<Protocol>(static_cast<int>(select_on) - 1);
 }
 
@@ -32,20 +35,20 @@ std::vector<Question> questions_of(Goal goal) {
 std::vector<Protocol> protocols_of(Goal goal, SelectOn select_on) {
   std::vector<Protocol> all;
   for (const Question question : questions_of(goal)) all.push_back(protocol_of(question));
-  if (select_on != SelectOn::kGoal && std::ranges::find(all, protocol_of(select_on)) == all.end()) {
-    all.push_back(protocol_of(select_on));
-  }
+  const std::optional<Protocol> named = protocol_of(select_on);
+  if (named && std::ranges::find(all, *named) == all.end()) all.push_back(*named);
   return all;
 }
 
 Protocol headline(Goal goal, SelectOn select_on) {
-  if (select_on != SelectOn::kGoal) return protocol_of(select_on);
+  CURNM_ASSERT(select_on != SelectOn::kMrr);
+  if (const std::optional<Protocol> named = protocol_of(select_on)) return *named;
   return goal == Goal::kAll ? Protocol::kTrans : protocol_of(questions_of(goal).front());
 }
 
-double metric_of(const std::map<std::string, double>& ap, Goal goal, SelectOn select_on) {
+double ap_of(const std::map<std::string, double>& ap, Goal goal, SelectOn select_on) {
   const auto of = [&](Protocol protocol) { return ap.at(std::string(name_of(protocol))); };
-  if (select_on != SelectOn::kGoal) return of(protocol_of(select_on));
+  if (const std::optional<Protocol> named = protocol_of(select_on)) return of(*named);
   const std::vector<Question> questions = questions_of(goal);
   double sum = 0;
   for (const Question question : questions) sum += of(protocol_of(question));

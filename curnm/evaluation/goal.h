@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "curnm/evaluation/negatives.h"
@@ -11,10 +12,11 @@ namespace curnm {
 enum class Goal { kAll, kDestination, kPartner, kPair };
 constexpr ChoiceNames<4> choice_names(Goal) { return {"all", "destination", "partner", "pair"}; }
 
-/// What the best epoch is chosen by.
-enum class SelectOn { kGoal, kRandom, kHistorical, kInductive, kTrans, kSourceHistorical };
-constexpr ChoiceNames<6> choice_names(SelectOn) {
-  return {"goal", "random", "historical", "inductive", "trans", "source_historical"};
+/// What the best epoch is chosen by: AP of the goal or of one protocol, or the MRR of true
+/// destinations among drawn ones.
+enum class SelectOn { kGoal, kRandom, kHistorical, kInductive, kTrans, kSourceHistorical, kMrr };
+constexpr ChoiceNames<7> choice_names(SelectOn) {
+  return {"goal", "random", "historical", "inductive", "trans", "source_historical", "mrr"};
 }
 
 /// The protocol that measures how well a question is answered in validation.
@@ -26,15 +28,17 @@ std::vector<Question> questions_of(Goal goal);
 std::vector<Protocol> protocols_of(Goal goal, SelectOn select_on);
 
 /// The one protocol to quote of a test that was trained for this: that of the question, TRANS where
-/// all count.
+/// all count. REQUIRES: not kMrr, which is no protocol.
 Protocol headline(Goal goal, SelectOn select_on);
 
 /// A validation: AP by protocol, and what the best epoch is chosen by.
 struct Validation {
   double metric = 0;
   std::map<std::string, double> ap;
+  std::optional<double> mrr;  // where the best epoch is chosen by it
 };
-/// The mean AP of the goal's questions, or the AP of the protocol that was asked for.
-double metric_of(const std::map<std::string, double>& ap, Goal goal, SelectOn select_on);
+/// The AP of the protocol that was asked for, or the mean of the goal's questions, also where the
+/// best epoch is chosen by MRR.
+double ap_of(const std::map<std::string, double>& ap, Goal goal, SelectOn select_on);
 
 }  // namespace curnm

@@ -22,13 +22,9 @@ ordered_json protocol_metrics(const std::vector<ProtocolScores>& scores, std::in
   return result;
 }
 
-namespace {
-
 ordered_json to_json(const Ranking& ranking) {
   return {{"mrr", ranking.mrr}, {"hits10", ranking.hits10}, {"candidates", ranking.candidates}};
 }
-
-}  // namespace
 
 ordered_json test_scorer(const LinkTask& task, const TestRequest& request,
                          const std::function<std::unique_ptr<Scorer>()>& start) {
@@ -103,6 +99,14 @@ ordered_json best_ranking(const std::vector<Rule>& rules, const LinkTask& task,
 }
 
 }  // namespace
+
+ordered_json rank_rules(const LinkTask& task, const RankingNegatives& negatives) {
+  ordered_json all = ordered_json::object();
+  for (const Rule& rule : make_rules(task)) {
+    all[std::string(rule.name)] = to_json(rank_destinations(*rule.scorer, task, negatives));
+  }
+  return all;
+}
 
 void add_comparison(const LinkTask& task, const TestRequest& request, ordered_json& result) {
   const std::vector<Rule> rules = make_rules(task);

@@ -26,17 +26,22 @@ nlohmann::ordered_json protocol_metrics(
     const std::vector<ProtocolScores>& scores, std::int64_t batch_size,
     Contest ProtocolScores::*contest = &ProtocolScores::fitting);
 
+/// {"mrr": ..., "hits10": ..., "candidates": ...}
+nlohmann::ordered_json to_json(const Ranking& ranking);
+
 /// A scorer on the test events and on the new-node test events: {"test": {...}, "test_new": {...}},
-/// with "mrr" if requested ({"mrr": ..., "hits10": ...,
-/// "candidates": ...}); "test_single" and "test_new_single" are the same by one score for
-/// everything, where the scorer has an output for each question. `start` makes a scorer that has
-/// seen all events before the test, a new one for each pass.
+/// with "mrr", a ranking, if requested; "test_single" and "test_new_single" are the same by one
+/// score for everything, where the scorer has an output for each question. `start` makes a scorer
+/// that has seen all events before the test, a new one for each pass.
 nlohmann::ordered_json test_scorer(const LinkTask& task, const TestRequest& request,
                                    const std::function<std::unique_ptr<Scorer>()>& start);
 
 /// The same for a rule without parameters.
 nlohmann::ordered_json test_baseline(const LinkTask& task, std::string_view name,
                                      const TestRequest& request = {});
+
+/// The ranking of every rule among the same destinations, by its name.
+nlohmann::ordered_json rank_rules(const LinkTask& task, const RankingNegatives& negatives);
 
 /// Adds the best rule of each protocol to the result of a test: best_baseline and
 /// best_baseline_new, {"random": {"name": ..., "ap": ...}, ...}; that of the ranking, where one was

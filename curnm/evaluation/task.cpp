@@ -83,8 +83,8 @@ void TaskOptions::fields(const FieldVisitor& visit) {
                  "where the source is kept), nowhere"},
         collisions);
   visit({.name = "rank-among",
-         .help = "destinations, drawn for each test event, that the true one is ranked among (0: "
-                 "none; as many as there are: all)",
+         .help = "destinations, drawn for each event, that the true one is ranked among (0: none; "
+                 "as many as there are: all)",
          .min = 0,
          .max = 1e9},
         rank_among);
@@ -119,35 +119,40 @@ LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
       train_(log(), split_.train),
       train_indices_(log(), split_.train, train_.log),
       indices_(log()),
-      train_destinations_(destinations_of(train_.log, is_bipartite(train_.log))),
-      destinations_(destinations_of(log(), is_bipartite(log()))) {
+      train_destinations_(destinations_of(train_.log, is_bipartite(train_.log))) {
   const EvaluationHistories all{&pairs(), &partners(), &pairs()};
   const Timestamp validation_start = log().time[split_.first_validation];
   const Timestamp test_start = log().time[split_.first_test];
   if (options_.lookahead == Lookahead::kPublished) {
-    validation_ = make_set(split_.validation, all, validation_start);
+    validation_ = make_set(split_.validation, log(), all, validation_start);
   } else {
     const EventLog before_test = head(log(), split_.first_test);
-    const History known_pairs(before_test);
+    pairs_before_test_ = std::make_unique<const History>(before_test);
     const History known_partners(before_test, Partnership::kMutual);
-    validation_ = make_set(split_.validation, {&known_pairs, &known_partners, &known_pairs},
+    validation_ = make_set(split_.validation, before_test,
+                           {pairs_before_test_.get(), &known_partners, pairs_before_test_.get()},
                            validation_start);
   }
-  test_ = make_set(split_.test, all, test_start);
+  test_ = make_set(split_.test, log(), all, test_start);
 
   const EventLog fresh = select(log(), split_.new_test);
   const bool several_destinations = std::adjacent_find(fresh.dst.begin(), fresh.dst.end(),
                                                        std::not_equal_to<>()) != fresh.dst.end();
   if (several_destinations) {
     const History universe(fresh);
-    new_test_ = make_set(split_.new_test, {&pairs(), &partners(), &universe}, test_start);
+    new_test_ = make_set(split_.new_test, log(), {&pairs(), &partners(), &universe}, test_start);
   }
 }
 
 std::unique_ptr<EvaluationSet> LinkTask::make_set(const std::vector<EventId>& ids,
+                                                  const EventLog& known,
                                                   const EvaluationHistories& histories,
                                                   Timestamp observed_until) const {
-  auto set = std::make_unique<EvaluationSet>(EvaluationSet{EventSet(log(), ids), {}});
+  auto set = std::make_unique<EvaluationSet>(
+      EvaluationSet{.positives = EventSet(log(), ids),
+                    .negatives = {},
+                    .destinations = destinations_of(known, is_bipartite(known)),
+                    .pairs = histories.full});
   const NegativeSampler sampler(histories, observed_until);
   const NegativeOptions negatives{.seed = options_.negative_seed,
                                   .batch_size = options_.evaluation_batch,

@@ -28,6 +28,11 @@ struct EventSet {
 struct EvaluationSet {
   EventSet positives;
   std::vector<Negatives> negatives;  // by protocol, in the order of protocols()
+  // What a ranking draws from: every possible destination, hidden nodes included, and the pairs
+  // that tell which of them the source meets at the time. Of the task, or of the time before the
+  // test where validation must not see it.
+  std::vector<NodeId> destinations;
+  const History* pairs;
 };
 
 enum class SplitBy { kTime, kRoll, kAt };
@@ -73,6 +78,8 @@ class LinkTask {
  public:
   /// Throws UsageError for impossible options, Error when the network is too small to split.
   explicit LinkTask(Dataset dataset, const TaskOptions& options = {});
+  LinkTask(const LinkTask&) = delete;  // its sets point into it
+  LinkTask& operator=(const LinkTask&) = delete;
 
   const Dataset& dataset() const { return dataset_; }
   /// Digest of the data set; computed once, since that reads all of it.
@@ -96,16 +103,14 @@ class LinkTask {
   const History& pairs() const { return indices_.pairs; }
   const History& partners() const { return indices_.partners; }
   const std::vector<NodeId>& train_destinations() const { return train_destinations_; }
-  /// The nodes that negatives of a ranking are drawn from: all possible destinations, hidden nodes
-  /// included, as in the protocol `random`.
-  const std::vector<NodeId>& destinations() const { return destinations_; }
   const TaskOptions& options() const { return options_; }
   /// Events per batch of an evaluation: what the batch-mean figures average over, and the step in
   /// which a model observes what it is tested on.
   std::int64_t evaluation_batch() const { return options_.evaluation_batch; }
 
  private:
-  std::unique_ptr<EvaluationSet> make_set(const std::vector<EventId>& ids,
+  /// `known`: the events that may be known of.
+  std::unique_ptr<EvaluationSet> make_set(const std::vector<EventId>& ids, const EventLog& known,
                                           const EvaluationHistories& histories,
                                           Timestamp observed_until) const;
 
@@ -117,7 +122,7 @@ class LinkTask {
   Indices train_indices_;
   Indices indices_;
   std::vector<NodeId> train_destinations_;
-  std::vector<NodeId> destinations_;
+  std::unique_ptr<const History> pairs_before_test_;  // null if validation may see all pairs
   std::unique_ptr<EvaluationSet> validation_;
   std::unique_ptr<EvaluationSet> test_;
   std::unique_ptr<EvaluationSet> new_test_;

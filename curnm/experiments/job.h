@@ -21,7 +21,7 @@ struct Job {
   // What the flags mean, filled in by Vocabulary::resolve:
   std::string options = {};    // every option of the run with its default, as JSON
   std::int64_t epochs = 0;     // at most
-  std::string judged_by = {};  // the protocol whose test AP is quoted
+  std::string judged_by = {};  // the protocol whose test AP is quoted, or the ranking
 
   /// Equal for jobs with the same options, however they were given and whatever the variant's name;
   /// changes when a default changes.

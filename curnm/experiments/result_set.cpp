@@ -54,10 +54,24 @@ std::string options_text(const RunResult& run) {
   return text;
 }
 
-double best_validation_ap(const RunResult& run, std::int64_t epochs) {
+std::string_view figure_name(ValidationFigure figure) {
+  return figure == ValidationFigure::kMrr ? "MRR" : "AP";
+}
+
+double value_of(const EpochMetrics& epoch, ValidationFigure figure) {
+  return figure == ValidationFigure::kMrr ? epoch.validation_mrr : epoch.validation_ap;
+}
+
+ValidationFigure validation_figure(const RunResult& run) {
+  const bool by_mrr = run.options.contains("train") &&
+                      run.options["train"].value("select-on", std::string()) == "mrr";
+  return by_mrr ? ValidationFigure::kMrr : ValidationFigure::kAp;
+}
+
+double best_validation(const RunResult& run, std::int64_t epochs, ValidationFigure figure) {
   double best = kNoValue;
   for (const EpochMetrics& epoch : run.curve) {
-    if (epoch.epoch < epochs) best = std::fmax(best, epoch.validation_ap);  // ignores NaN
+    if (epoch.epoch < epochs) best = std::fmax(best, value_of(epoch, figure));  // ignores NaN
   }
   return best;
 }

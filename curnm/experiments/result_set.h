@@ -19,7 +19,12 @@ std::string_view state_name(RunState state);
 /// Throws UsageError for an unknown name.
 RunState find_state(std::string_view name);
 
-/// A figure of the test: set "test" or "test_new", metric "ap", "auc", "ap_global" or "auc_global".
+/// The name under which the ranking of a test is recorded where others have a protocol. Its metrics
+/// are "mrr", "hits10" and the number of "candidates".
+inline constexpr std::string_view kRankingScores = "mrr";
+
+/// A figure of the test: set "test" or "test_new", metric "ap", "auc", "ap_global" or "auc_global"
+/// of a protocol, or one of the ranking.
 struct Score {
   std::string set;
   std::string protocol;
@@ -27,12 +32,12 @@ struct Score {
   double value = kNoValue;
 };
 
-/// The best rule without learning under a protocol, on the events of a set.
+/// The best rule without learning under a protocol, or in the ranking, on the events of a set.
 struct BaselineScore {
   std::string set;
   std::string protocol;
   std::string name;
-  double ap = kNoValue;
+  double value = kNoValue;  // AP of a protocol, MRR of the ranking
 };
 
 /// One epoch: the numbers of its line in metrics.jsonl by flat names (`mining.pi`,
@@ -41,7 +46,8 @@ struct EpochMetrics {
   std::int64_t epoch = 0;
   double validation_ap = kNoValue;
   double seconds = kNoValue;
-  std::string metrics;  // JSON, parsed only when drawn: {"mining.pi": 0.7, ...}
+  std::string metrics;               // JSON, parsed only when drawn: {"mining.pi": 0.7, ...}
+  double validation_mrr = kNoValue;  // of runs that choose their best epoch by it
 };
 
 /// The machine that a run was made on.
@@ -96,8 +102,15 @@ struct ResultSet {
 /// The flags of a run besides network, model, miner and seed: "epochs 60, pool 16".
 std::string options_text(const RunResult& run);
 
-/// The best validation AP of a run's first epochs; NaN without any.
-double best_validation_ap(const RunResult& run, std::int64_t epochs);
+/// A figure of validation.
+enum class ValidationFigure { kAp, kMrr };
+std::string_view figure_name(ValidationFigure figure);  // "AP", "MRR"
+double value_of(const EpochMetrics& epoch, ValidationFigure figure);
+/// What a run's best epoch is chosen by.
+ValidationFigure validation_figure(const RunResult& run);
+
+/// The best of a run's first epochs; NaN without any.
+double best_validation(const RunResult& run, std::int64_t epochs, ValidationFigure figure);
 
 /// The score of a run, or NaN.
 double find_score(const RunResult& run, std::string_view set, std::string_view protocol,

@@ -28,13 +28,15 @@ std::vector<EpochMetrics> curve_of(const std::vector<EpochRecord>& records) {
   for (const EpochRecord& record : records) {
     const ordered_json line = to_json(record);
     ordered_json metrics = ordered_json::object();
+    if (record.validation_mrr) metrics["validation_mrr"] = *record.validation_mrr;
     for (const char* part : {"losses", "mining", "stages"}) {
       flatten(line[part], std::string(part) + ".", metrics);
     }
     curve.push_back({.epoch = record.epoch,
                      .validation_ap = record.validation_ap,
                      .seconds = record.seconds,
-                     .metrics = metrics.dump()});
+                     .metrics = metrics.dump(),
+                     .validation_mrr = record.validation_mrr.value_or(kNoValue)});
   }
   return curve;
 }
@@ -55,6 +57,12 @@ void read_scores(const ordered_json& result, RunResult& run) {
     for (const auto& [protocol, best] : result[key].items()) {
       run.baselines.push_back({set, protocol, best.at("name"), best.at("ap")});
     }
+  }
+  for (const auto& [set, key] :
+       {std::pair{"test", "best_ranking"}, std::pair{"test_new", "best_ranking_new"}}) {
+    if (!result.contains(key) || result[key].is_null()) continue;
+    const ordered_json& best = result[key];
+    run.baselines.push_back({set, std::string(kRankingScores), best.at("name"), best.at("mrr")});
   }
 }
 

@@ -132,7 +132,11 @@ class Loader {
     if (filter_.curves) {
       for_each("SELECT run, epoch, validation_ap, seconds, metrics FROM epochs ORDER BY run, epoch",
                [](RunResult& run, Statement& row) {
-                 run.curve.push_back({row.integer(1), row.real(2), row.real(3), row.string(4)});
+                 run.curve.push_back({.epoch = row.integer(1),
+                                      .validation_ap = row.real(2),
+                                      .seconds = row.real(3),
+                                      .metrics = row.string(4),
+                                      .validation_mrr = mrr_in(run, row.text(4))});
                });
     }
     load_cells();
@@ -140,6 +144,12 @@ class Loader {
   }
 
  private:
+  /// It is among the other metrics; these are parsed only for runs that have it.
+  static double mrr_in(const RunResult& run, std::string_view metrics) {
+    if (validation_figure(run) != ValidationFigure::kMrr) return kNoValue;
+    return nlohmann::json::parse(metrics).value("validation_mrr", kNoValue);
+  }
+
   void load_runs() {
     std::set<std::int64_t> of_experiments;
     Statement cell(database_, "SELECT run, experiment FROM cells");
@@ -395,7 +405,7 @@ void ResultStore::record(std::int64_t run, const RunResult& result) {
                      "INSERT INTO baselines (run, events, protocol, name, ap) "
                      "VALUES (?, ?, ?, ?, ?)");
   for (const BaselineScore& of : result.baselines) {
-    baseline(run, of.set, of.protocol, of.name, of.ap).run();
+    baseline(run, of.set, of.protocol, of.name, of.value).run();
   }
   database_->set_state(run, result.state, "", result.reason);
   transaction.commit();

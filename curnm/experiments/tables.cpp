@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 4> kOtherMiners = {"random", "recent", "e
 constexpr std::array<std::string_view, 2> kSets = {"test", "test_new"};
 constexpr std::array<std::string_view, 5> kProtocols = {"trans", "random", "historical",
                                                         "inductive", "source_historical"};
+constexpr std::array<std::string_view, 3> kMetrics = {"ap", "mrr", "hits10"};
 
 template <std::size_t size>
 std::size_t position(const std::array<std::string_view, size>& known, std::string_view name) {
@@ -167,7 +168,6 @@ Summary summarize_done(const Runs& runs, Figure figure) {
   return summarize(values);
 }
 
-double validation_of(const RunResult& run) { return best_validation_ap(run, run.epochs); }
 double seconds_of(const RunResult& run) { return run.seconds_per_epoch; }
 double ms_per_event_of(const RunResult& run) {
   if (run.training_events <= 0) return kNoValue;
@@ -279,22 +279,46 @@ std::vector<Measure> measures_of(const Runs& runs) {
   std::vector<Measure> measures;
   for (const RunResult* run : runs) {
     for (const Score& score : run->scores) {
-      if (score.metric != "ap") continue;
+      if (position(kMetrics, score.metric) == kMetrics.size()) continue;
       if (!std::isfinite(score.value)) continue;
       add_once(measures, Measure{score.set, score.protocol, score.metric});
     }
   }
   std::stable_sort(measures.begin(), measures.end(), [](const Measure& a, const Measure& b) {
     const auto order = [](const Measure& m) {
-      return std::pair(position(kSets, m.set), position(kProtocols, m.protocol));
+      return std::tuple(position(kSets, m.set), position(kMetrics, m.metric),
+                        position(kProtocols, m.protocol));
     };
     return order(a) < order(b);
   });
   return measures;
 }
 
+std::string candidates_of(const Runs& runs, const Measure& measure) {
+  if (measure.protocol != kRankingScores) return "";
+  double least = kNoValue;
+  double most = kNoValue;
+  for (const RunResult* run : runs) {
+    const double candidates = find_score(*run, measure.set, measure.protocol, "candidates");
+    least = std::fmin(least, candidates);  // ignores NaN
+    most = std::fmax(most, candidates);
+  }
+  if (std::isnan(most)) return "";
+  return least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most);
+}
+
+ValidationFigure common_figure(const Runs& runs) {
+  bool some = false;
+  for (const RunResult* run : runs) {
+    if (run->curve.empty()) continue;
+    if (validation_figure(*run) == ValidationFigure::kAp) return ValidationFigure::kAp;
+    some = true;
+  }
+  return some ? ValidationFigure::kMrr : ValidationFigure::kAp;
+}
+
 BaselineScore find_baseline(const Runs& runs, const Measure& measure) {
-  if (measure.metric != "ap") return {};
+  if (measure.metric != "ap" && measure.metric != "mrr") return {};
   for (const RunResult* run : runs) {
     for (const BaselineScore& baseline : run->baselines) {
       if (baseline.set == measure.set && baseline.protocol == measure.protocol) return baseline;
@@ -330,6 +354,7 @@ ScoreTable score_table(const Grid& grid, const Measure& measure) {
     row.improvement = improvement(row, grid.miners, measured_mean);
     row.paper_improvement = improvement(row, grid.miners, paper_figure);
     row.baseline = find_baseline(of_network[row.network], measure);
+    row.candidates = candidates_of(of_network[row.network], measure);
     table.rows.push_back(std::move(row));
   }
   std::vector<Comparison*> comparisons;
@@ -412,7 +437,16 @@ VariantGrid variant_grid_of(const ExperimentRuns& experiment) {
 }
 
 VariantTable variant_table(const VariantGrid& grid, const Measure& measure) {
-  VariantTable table{.measure = measure};
+  Runs all;
+  for (const VariantGrid::Group& group : grid.groups) {
+    for (const VariantRuns& variant : group.variants) {
+      all.insert(all.end(), variant.runs.begin(), variant.runs.end());
+    }
+  }
+  VariantTable table{.measure = measure, .validation_figure = common_figure(all)};
+  const auto validation_of = [&](const RunResult& run) {
+    return best_validation(run, run.epochs, table.validation_figure);
+  };
   for (const VariantGrid::Group& runs : grid.groups) {
     VariantTable::Group group{runs.network, runs.model, runs.miner, {}};
     const bool timed = timed_by_paper(runs);
@@ -423,7 +457,8 @@ VariantTable variant_table(const VariantGrid& grid, const Measure& measure) {
            .validation = summarize_done(variant.runs, validation_of),
            .seeds = seed_scores(variant.runs, measure),
            .seconds = summarize_done(variant.runs, seconds_of),
-           .paper_seconds = timed ? paper_pool_seconds(runs.network, pool) : kNoValue});
+           .paper_seconds = timed ? paper_pool_seconds(runs.network, pool) : kNoValue,
+           .candidates = candidates_of(variant.runs, measure)});
     }
     table.groups.push_back(std::move(group));
   }
@@ -441,14 +476,11 @@ VariantTable variant_table(const VariantGrid& grid, const Measure& measure) {
   return table;
 }
 
-std::vector<std::size_t> first_and_best(const std::vector<double>& validation_ap,
-                                        std::size_t most) {
-  std::vector<std::size_t> order(validation_ap.size());
+std::vector<std::size_t> first_and_best(const std::vector<double>& validation, std::size_t most) {
+  std::vector<std::size_t> order(validation.size());
   std::iota(order.begin(), order.end(), 0);
   if (order.size() <= most) return order;
-  const auto score = [&](std::size_t i) {
-    return std::isnan(validation_ap[i]) ? -1 : validation_ap[i];
-  };
+  const auto score = [&](std::size_t i) { return std::isnan(validation[i]) ? -1 : validation[i]; };
   std::stable_sort(order.begin() + 1, order.end(),
                    [&](std::size_t a, std::size_t b) { return score(a) > score(b); });
   order.resize(most);

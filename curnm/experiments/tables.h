@@ -62,11 +62,20 @@ struct Measure {
   std::string metric;
   bool operator==(const Measure&) const = default;
 };
-/// Measures for which at least one of the runs has a score: AP under each protocol. The paper's
-/// protocol, `trans`, comes first.
+/// Measures for which at least one of the runs has a score: AP under each protocol, MRR and
+/// Hits@10. The paper's protocol, `trans`, comes first.
 std::vector<Measure> measures_of(const Runs& runs);
 
-/// The best rule without learning, from the first run that has it; AP is NaN if none has.
+/// The number of candidates that the runs ranked among, as text: "100", "57 to 100"; empty if the
+/// measure is not of the ranking.
+std::string candidates_of(const Runs& runs, const Measure& measure);
+
+/// The figure of validation by which runs can be compared: MRR if all that have an epoch choose the
+/// best one by it.
+ValidationFigure common_figure(const Runs& runs);
+
+/// The best rule without learning, from the first run that has it; NaN if none has. Rules are
+/// recorded with AP and MRR alone.
 BaselineScore find_baseline(const Runs& runs, const Measure& measure);
 
 /// The same training with several seeds.
@@ -98,6 +107,7 @@ struct ScoreRow {
   double improvement = kNoValue;  // the paper's AvgImp: curnm over the others, percent
   double paper_improvement = kNoValue;
   BaselineScore baseline;  // of the network
+  std::string candidates;  // of a ranking
 };
 
 struct MeanRanks {
@@ -163,12 +173,13 @@ VariantGrid variant_grid_of(const ExperimentRuns& experiment);
 
 struct VariantRow {
   std::string name;
-  Summary validation;  // the best AP of each training: what variants should be chosen by
+  Summary validation;  // the best of each training: what variants should be chosen by
   SeedScores seeds;
   Summary percent;                  // difference to the first variant with the same seed
   Comparison to_first;              // empty in the first
   Summary seconds;                  // per epoch
   double paper_seconds = kNoValue;  // where the variant is a pool size of the paper
+  std::string candidates;           // of a ranking
 };
 struct VariantTable {
   struct Group {
@@ -178,6 +189,7 @@ struct VariantTable {
     std::vector<VariantRow> rows;
   };
   Measure measure;
+  ValidationFigure validation_figure = ValidationFigure::kAp;
   std::vector<Group> groups;
   std::int64_t comparisons = 0;
 };
@@ -185,7 +197,7 @@ VariantTable variant_table(const VariantGrid& grid, const Measure& measure);
 
 /// Selects variants if there are too many to show: the first, which the others are compared with,
 /// and the best, in their order.
-std::vector<std::size_t> first_and_best(const std::vector<double>& validation_ap, std::size_t most);
+std::vector<std::size_t> first_and_best(const std::vector<double>& validation, std::size_t most);
 
 /// What a reader should know before comparing: several versions, data or machines, left-out runs.
 std::vector<std::string> notes_of(const ExperimentRuns& experiment);

@@ -4,10 +4,8 @@
 #include <map>
 #include <mutex>
 #include <numeric>
-#include <unordered_map>
 
 #include "curnm/base/error.h"
-#include "curnm/base/names.h"
 #include "curnm/data/open.h"
 #include "curnm/evaluation/task.h"
 #include "curnm/nn/tensor_file.h"
@@ -138,7 +136,7 @@ struct Predictor::Parts {
   std::mutex mutex;  // protects `idle`
   std::vector<std::unique_ptr<Follower>> idle;
   std::once_flag names_made;
-  std::unordered_map<std::string, NodeId> names;
+  std::optional<NodeNames> names;
 };
 
 Predictor::Predictor(TrainedModel model, Dataset events) {
@@ -158,18 +156,9 @@ const Dataset& Predictor::dataset() const { return parts_->events; }
 
 NodeId Predictor::find(std::string_view id) const {
   std::call_once(parts_->names_made, [&] {
-    for (NodeId node = 0; node < parts_->events.events.num_nodes; ++node) {
-      parts_->names.emplace(parts_->events.ids.name(node), node);
-    }
+    parts_->names.emplace(parts_->events.ids, parts_->events.events.num_nodes);
   });
-  const auto found = parts_->names.find(std::string(id));
-  if (found != parts_->names.end()) return found->second;
-  std::vector<std::string_view> known;
-  for (const auto& [name, node] : parts_->names) known.push_back(name);
-  std::sort(known.begin(), known.end());
-  const std::string_view near = nearest_name(id, known);
-  fail("node '{}' is not in the network{}", id,
-       near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+  return parts_->names->find(id);
 }
 
 std::vector<float> Predictor::score(const Pairs& pairs, Question question) const {

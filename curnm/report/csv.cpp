@@ -20,6 +20,11 @@ void add_row(std::string& out, const RunResult& run, const Cell& cell, const Sco
 void add_rows(std::string& out, const RunResult& run, const Cell& cell) {
   if (run.scores.empty()) add_row(out, run, cell, {});
   for (const Score& score : run.scores) add_row(out, run, cell, score);
+  for (const BaselineScore& rule : run.baselines) {
+    const bool ranked = rule.protocol == kRankingScores;
+    add_row(out, run, cell,
+            {rule.set, rule.protocol, ranked ? "best_rule_mrr" : "best_rule_ap", rule.value});
+  }
 }
 
 }  // namespace

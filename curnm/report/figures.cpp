@@ -78,10 +78,11 @@ std::vector<Point> mean_curve(const Samples& samples) {
   return points;
 }
 
-std::vector<Point> validation_curve(const Runs& runs) {
+std::vector<Point> validation_curve(const Runs& runs, ValidationFigure figure) {
   Samples samples;
   for_each_drawn(runs, [&](const RunResult&, const EpochMetrics& epoch) {
-    if (std::isfinite(epoch.validation_ap)) samples[epoch.epoch].push_back(epoch.validation_ap);
+    const double value = value_of(epoch, figure);
+    if (std::isfinite(value)) samples[epoch.epoch].push_back(value);
   });
   return mean_curve(samples);
 }
@@ -121,29 +122,29 @@ std::vector<int> styles_of(const std::vector<Method>& methods) {
 }
 
 /// For each run that has completed an epoch.
-std::vector<double> best_validation_aps(const Method& method) {
+std::vector<double> best_validations(const Method& method, ValidationFigure figure) {
   std::vector<double> best;
   for (const RunResult* run : method.runs) {
-    best.push_back(best_validation_ap(*run, std::ssize(run->curve)));
+    best.push_back(best_validation(*run, std::ssize(run->curve), figure));
   }
-  std::erase_if(best, [](double ap) { return std::isnan(ap); });
+  std::erase_if(best, [](double value) { return std::isnan(value); });
   return best;
 }
 
 /// Removes methods that have nothing to draw.
-std::vector<Method> methods_with_epochs(std::vector<Method> methods) {
-  std::erase_if(methods, [](const Method& method) { return best_validation_aps(method).empty(); });
+std::vector<Method> methods_with_epochs(std::vector<Method> methods, ValidationFigure figure) {
+  std::erase_if(methods,
+                [&](const Method& method) { return best_validations(method, figure).empty(); });
   return methods;
 }
 
-std::vector<Method> first_and_best(const std::vector<Method>& methods) {
-  std::vector<double> validation_ap;
+std::vector<Method> first_and_best(const std::vector<Method>& methods, ValidationFigure figure) {
+  std::vector<double> validation;
   for (const Method& method : methods) {
-    validation_ap.push_back(summarize(best_validation_aps(method)).mean);
+    validation.push_back(summarize(best_validations(method, figure)).mean);
   }
   std::vector<Method> shown;
-  for (std::size_t i : curnm::first_and_best(validation_ap, kMostCurves))
-    shown.push_back(methods[i]);
+  for (std::size_t i : curnm::first_and_best(validation, kMostCurves)) shown.push_back(methods[i]);
   return shown;
 }
 
@@ -232,22 +233,28 @@ std::string figure(std::string_view subject, const std::string& body, std::strin
 }  // namespace
 
 std::string learning_figure(std::string_view subject, const std::vector<Method>& methods) {
-  const std::vector<Method> begun = methods_with_epochs(methods);
-  const std::vector<Method> shown = first_and_best(begun);
+  Runs all;
+  for (const Method& method : methods) {
+    all.insert(all.end(), method.runs.begin(), method.runs.end());
+  }
+  const ValidationFigure chosen_by = common_figure(all);
+  const std::vector<Method> begun = methods_with_epochs(methods, chosen_by);
+  const std::vector<Method> shown = first_and_best(begun, chosen_by);
   const std::vector<int> styles = styles_of(shown);
   std::vector<Curve> curves;
   std::size_t seeds = 0;
   for (std::size_t i = 0; i < shown.size(); ++i) {
-    curves.push_back({shown[i].name, styles[i], validation_curve(shown[i].runs)});
+    curves.push_back({shown[i].name, styles[i], validation_curve(shown[i].runs, chosen_by)});
     seeds = std::max(seeds, shown[i].runs.size());
   }
   if (curves.empty()) return "";
   const Range epochs = epochs_of(curves);
-  std::string body = line_panel("validation AP", subject, curves, epochs);
-  std::string caption = "AP on the validation events after each epoch";
+  const std::string_view metric = figure_name(chosen_by);
+  std::string body = line_panel(fmt::format("validation {}", metric), subject, curves, epochs);
+  std::string caption = fmt::format("{} on the validation events after each epoch", metric);
   caption +=
       seeds > 1 ? ", mean of the seeds that got there; bands: ± one standard deviation." : ".";
-  caption += chosen_text(begun.size(), shown.size(), "drawn");
+  caption += chosen_text(begun.size(), shown.size(), metric, "drawn");
   const auto ours = std::find_if(methods.begin(), methods.end(),
                                  [](const Method& method) { return method.name == kOurs; });
   if (ours != methods.end()) {
@@ -270,7 +277,7 @@ std::string learning_figure(std::string_view subject, const std::vector<Method>&
 std::string mining_figure(const RunResult& run) {
   const std::string_view subject = "losses and candidates";
   const Runs runs = {&run};
-  const Range epochs = epochs_of({{"", 0, validation_curve(runs)}});
+  const Range epochs = epochs_of({{"", 0, validation_curve(runs, ValidationFigure::kAp)}});
   std::string body = line_panel("loss parts", subject, curves_of(kLosses, runs), epochs);
   std::string caption = "Means over each epoch. Loss: each part before its weight.";
   const std::string scores =
@@ -285,11 +292,11 @@ std::string mining_figure(const RunResult& run) {
   return figure(subject, body + scores + selected, caption);
 }
 
-std::string variant_figure(const VariantTable::Group& group, const Measure& measure) {
+std::string variant_figure(const VariantTable::Group& group, const VariantTable& table) {
   const std::string subject = fmt::format("{} · {} · {}", group.network, group.model, group.miner);
-  std::vector<double> validation_ap;
-  for (const VariantRow& row : group.rows) validation_ap.push_back(row.validation.mean);
-  const std::vector<std::size_t> shown = first_and_best(validation_ap, kMostBars);
+  std::vector<double> validation;
+  for (const VariantRow& row : group.rows) validation.push_back(row.validation.mean);
+  const std::vector<std::size_t> shown = first_and_best(validation, kMostBars);
   std::vector<Bar> bars;
   for (std::size_t i : shown) {
     if (i == 0) continue;  // the first, whose difference is zero
@@ -304,8 +311,9 @@ std::string variant_figure(const VariantTable::Group& group, const Measure& meas
       subject, bar_chart(subject + ": difference to the first variant", bars),
       fmt::format("{}: difference to “{}” in percent, mean over the seeds; whiskers: ± one "
                   "standard deviation; ▲ ▼: significant, see the table.{}",
-                  measure_text(measure), group.rows.front().name,
-                  chosen_text(group.rows.size(), shown.size(), "drawn")));
+                  measure_text(table.measure), group.rows.front().name,
+                  chosen_text(group.rows.size(), shown.size(), figure_name(table.validation_figure),
+                              "drawn")));
 }
 
 }  // namespace curnm

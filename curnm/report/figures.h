@@ -22,6 +22,6 @@ std::string learning_figure(std::string_view subject, const std::vector<Method>&
 /// What one run learned from: loss parts, selected negatives, scores of candidates.
 std::string mining_figure(const RunResult& run);
 
-std::string variant_figure(const VariantTable::Group& group, const Measure& measure);
+std::string variant_figure(const VariantTable::Group& group, const VariantTable& table);
 
 }  // namespace curnm

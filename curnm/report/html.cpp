@@ -166,7 +166,7 @@ std::string variant_views(std::string_view id, const Runs& runs, const VariantGr
   return views(id, measures, [&](const Measure& measure) {
     const VariantTable table = variant_table(grid, measure);
     std::string charts;
-    for (const VariantTable::Group& group : table.groups) charts += variant_figure(group, measure);
+    for (const VariantTable::Group& group : table.groups) charts += variant_figure(group, table);
     return figures(charts) + figure_of(variant_sheet(table));
   });
 }

@@ -14,7 +14,7 @@
 namespace curnm {
 namespace {
 
-constexpr int kApDigits = 3;  // as in the paper
+constexpr int kScoreDigits = 3;  // as in the paper
 constexpr int kPercentDigits = 2;
 constexpr std::size_t kMostVariants = 200;  // of one training; nobody reads a thousand rows
 
@@ -35,7 +35,7 @@ void add_paper(SheetCell& cell, double figure, const std::string& text) {
 
 /// Mean ± deviation; missing seeds are shown, so that no cell looks better supported than it is.
 SheetCell seeds_cell(const SeedScores& seeds, std::int64_t usual_count) {
-  SheetCell cell = number(mean_and_deviation(seeds.summary, kApDigits), seeds.summary.mean);
+  SheetCell cell = number(mean_and_deviation(seeds.summary, kScoreDigits), seeds.summary.mean);
   const auto count = static_cast<std::size_t>(seeds.summary.count);
   if (count == 0 && !seeds.unfinished.empty()) {
     cell.text = state_name(seeds.unfinished.front()->state);
@@ -53,6 +53,16 @@ std::int64_t largest_count(const ScoreTable& table) {
     for (const ScoreCell& cell : row.cells) largest = std::max(largest, cell.seeds.summary.count);
   }
   return largest;
+}
+
+std::string metric_text(const Measure& measure) {
+  if (measure.metric == "hits10") return "Hits@10";
+  return measure.metric == "mrr" ? "MRR" : "AP";
+}
+
+/// Whoever ranks among more has a lower figure: the number is part of a row's label.
+void add_candidates(SheetCell& row_label, const std::string& candidates) {
+  if (!candidates.empty()) row_label.asides.push_back("among " + candidates);
 }
 
 bool is_comparable(const ScoreTable& table) {
@@ -117,16 +127,24 @@ std::string set_text(const std::string& set) {
   return set == "test_new" ? "events of new nodes" : set;
 }
 
-std::string question_text(const Measure& measure) { return "AP, " + measure.protocol; }
+std::string question_text(const Measure& measure) {
+  if (measure.protocol == kRankingScores) return metric_text(measure);
+  return fmt::format("{}, {}", metric_text(measure), measure.protocol);
+}
 
 std::string measure_text(const Measure& measure) {
-  return fmt::format("AP against {} negatives, {}", measure.protocol, set_text(measure.set));
+  if (measure.protocol == kRankingScores) {
+    return fmt::format("{} of true destinations among others, {}", metric_text(measure),
+                       set_text(measure.set));
+  }
+  return fmt::format("{} against {} negatives, {}", metric_text(measure), measure.protocol,
+                     set_text(measure.set));
 }
 
 Sheet score_sheet(const ScoreTable& table) {
   const bool comparable = is_comparable(table);
   const bool has_rules = std::any_of(table.rows.begin(), table.rows.end(), [](const auto& row) {
-    return std::isfinite(row.baseline.ap);
+    return std::isfinite(row.baseline.value);
   });
   const std::int64_t usual_count = largest_count(table);
   Sheet sheet{.title = measure_text(table.measure),
@@ -138,11 +156,12 @@ Sheet score_sheet(const ScoreTable& table) {
   if (has_rules) sheet.header.push_back("rule");
   for (const ScoreRow& row : table.rows) {
     std::vector<SheetCell> cells = {row_label(row.network, row.model)};
+    add_candidates(cells.front(), row.candidates);
     double best = kNoValue;
     for (const ScoreCell& cell : row.cells) best = std::fmax(best, cell.seeds.summary.mean);
     for (const ScoreCell& score : row.cells) {
       SheetCell cell = seeds_cell(score.seeds, usual_count);
-      add_paper(cell, score.paper, decimal(score.paper, kApDigits));
+      add_paper(cell, score.paper, decimal(score.paper, kScoreDigits));
       cell.mark = mark_of(score.to_ours);
       cell.best = table.miners.size() > 1 && score.seeds.summary.mean == best;
       cells.push_back(std::move(cell));
@@ -153,7 +172,7 @@ Sheet score_sheet(const ScoreTable& table) {
                 signed_decimal(row.paper_improvement, kPercentDigits));
     }
     if (has_rules) {
-      SheetCell rule = number(decimal(row.baseline.ap, kApDigits), row.baseline.ap);
+      SheetCell rule = number(decimal(row.baseline.value, kScoreDigits), row.baseline.value);
       if (!row.baseline.name.empty()) rule.asides = {row.baseline.name};
       cells.push_back(std::move(rule));
     }
@@ -199,8 +218,8 @@ Sheet best_of_sheet(const ScoreTable& table) {
     add_paper(difference, row.paper_percent, signed_decimal(row.paper_percent, kPercentDigits));
     sheet.rows.push_back(
         {label(row.network),
-         number(decimal(row.ours.mean, kApDigits), row.ours.mean, {row.ours.model}),
-         number(decimal(row.other.mean, kApDigits), row.other.mean,
+         number(decimal(row.ours.mean, kScoreDigits), row.ours.mean, {row.ours.model}),
+         number(decimal(row.other.mean, kScoreDigits), row.other.mean,
                 {fmt::format("{} {}", row.other.model, row.other.miner)}),
          std::move(difference)});
   }
@@ -237,24 +256,26 @@ Sheet runtime_sheet(const RuntimeTable& table) {
 }
 
 Sheet variant_sheet(const VariantTable& table) {
-  Sheet sheet{.title = "Variants: " + measure_text(table.measure),
-              .caption =
-                  "Mean ± standard deviation over seeds, and the difference to the first "
-                  "variant with the same seed in percent of it. Variants are to be chosen by their "
-                  "AP in validation, not by the test.",
-              .header = {"network", "variant", "validation AP", "test AP", "difference %", "p",
-                         "seconds per epoch"},
-              .text_columns = 2};
+  const std::string_view validated = figure_name(table.validation_figure);
+  Sheet sheet{
+      .title = "Variants: " + measure_text(table.measure),
+      .caption =
+          "Mean ± standard deviation over seeds, and the difference to the first "
+          "variant with the same seed in percent of it. Variants are to be chosen by their "
+          "figure in validation, not by the test.",
+      .header = {"network", "variant", fmt::format("validation {}", validated),
+                 "test " + metric_text(table.measure), "difference %", "p", "seconds per epoch"},
+      .text_columns = 2};
   if (table.comparisons > 0) {
     sheet.caption +=
         fmt::format(" ▼ below, ▲ above the first variant: {}.", test_text(table.comparisons));
   }
   for (const VariantTable::Group& group : table.groups) {
     const VariantRow& first = group.rows.front();
-    std::vector<double> validation_ap;
-    for (const VariantRow& row : group.rows) validation_ap.push_back(row.validation.mean);
-    const std::vector<std::size_t> shown = first_and_best(validation_ap, kMostVariants);
-    sheet.caption += chosen_text(group.rows.size(), shown.size(), "listed");
+    std::vector<double> validation;
+    for (const VariantRow& row : group.rows) validation.push_back(row.validation.mean);
+    const std::vector<std::size_t> shown = first_and_best(validation, kMostVariants);
+    sheet.caption += chosen_text(group.rows.size(), shown.size(), validated, "listed");
     for (const std::size_t i : shown) {
       const VariantRow& row = group.rows[i];
       SheetCell difference = number(std::string(kDash), row.percent.mean);
@@ -264,10 +285,11 @@ Sheet variant_sheet(const VariantTable& table) {
       }
       SheetCell seconds = number(seconds_text(row.seconds.mean), row.seconds.mean);
       add_paper(seconds, row.paper_seconds, seconds_text(row.paper_seconds));
+      SheetCell training = row_label(group.network, fmt::format("{} {}", group.model, group.miner));
+      add_candidates(training, row.candidates);
       sheet.rows.push_back(
-          {row_label(group.network, fmt::format("{} {}", group.model, group.miner)),
-           label(row.name),
-           number(mean_and_deviation(row.validation, kApDigits), row.validation.mean),
+          {std::move(training), label(row.name),
+           number(mean_and_deviation(row.validation, kScoreDigits), row.validation.mean),
            seeds_cell(row.seeds, first.seeds.summary.count), std::move(difference),
            number(p_text(row.to_first.p), row.to_first.p.value_or(kNoValue)), std::move(seconds)});
     }
@@ -385,18 +407,22 @@ Sheet run_sheet(const RunResult& run) {
 Sheet run_scores_sheet(const RunResult& run) {
   Sheet sheet{.title = "Test scores",
               .caption =
-                  "AP and AUC against the negatives of each protocol, beside the AP of the best "
-                  "rule without learning on the same events. ▼ below that rule, ▲ above it.",
+                  "AP and AUC against the negatives of each protocol, and where true destinations "
+                  "stand among others, beside the best rule without learning on the same events. "
+                  "▼ below that rule, ▲ above it.",
               .header = {"measure", "score", "rule", "AUC"}};
   for (const Measure& measure : measures_of({&run})) {
     const double score = find_score(run, measure.set, measure.protocol, measure.metric);
     const double auc = find_score(run, measure.set, measure.protocol, "auc");
     const BaselineScore rule = find_baseline({&run}, measure);
-    SheetCell cell = number(decimal(score, kApDigits), score);
-    if (std::isfinite(rule.ap)) cell.mark = score < rule.ap ? Mark::kBelow : Mark::kAbove;
-    sheet.rows.push_back({row_label(question_text(measure), set_text(measure.set)), std::move(cell),
-                          number(decimal(rule.ap, kApDigits), rule.ap, {rule.name}),
-                          number(decimal(auc, kApDigits), auc)});
+    SheetCell cell = number(decimal(score, kScoreDigits), score);
+    if (std::isfinite(rule.value)) cell.mark = score < rule.value ? Mark::kBelow : Mark::kAbove;
+    SheetCell title = row_label(question_text(measure), set_text(measure.set));
+    add_candidates(title, candidates_of({&run}, measure));
+    SheetCell best = number(decimal(rule.value, kScoreDigits), rule.value);
+    if (!rule.name.empty()) best.asides = {rule.name};
+    sheet.rows.push_back({std::move(title), std::move(cell), std::move(best),
+                          number(decimal(auc, kScoreDigits), auc)});
   }
   return sheet;
 }

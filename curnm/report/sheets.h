@@ -33,7 +33,7 @@ struct Sheet {
 };
 
 std::string set_text(const std::string& set);       // "all test events"
-std::string question_text(const Measure& measure);  // "AP, trans"
+std::string question_text(const Measure& measure);  // "AP, trans", "MRR"
 std::string measure_text(const Measure& measure);   // "AP against trans negatives, all test …"
 Sheet score_sheet(const ScoreTable& table);
 Sheet significance_sheet(const ScoreTable& table);

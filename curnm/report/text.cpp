@@ -45,10 +45,11 @@ std::string count_text(std::size_t count, std::string_view singular) {
   return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
 }
 
-std::string chosen_text(std::size_t all, std::size_t shown, std::string_view how) {
+std::string chosen_text(std::size_t all, std::size_t shown, std::string_view metric,
+                        std::string_view how) {
   if (shown == all) return "";
-  return fmt::format(" Of {} variants, the first and the {} best by validation AP are {}.", all,
-                     shown - 1, how);
+  return fmt::format(" Of {} variants, the first and the {} best by validation {} are {}.", all,
+                     shown - 1, metric, how);
 }
 
 std::string json_text(const nlohmann::ordered_json& value) {

@@ -25,7 +25,8 @@ std::string seconds_text(double seconds);  // three significant digits: "7.71", 
 std::string p_text(const std::optional<double>& p);
 std::string count_text(std::size_t count, std::string_view singular);  // "1 run", "2 runs"
 /// Says which of many variants are shown, where not all are (first_and_best).
-std::string chosen_text(std::size_t all, std::size_t shown, std::string_view how);
+std::string chosen_text(std::size_t all, std::size_t shown, std::string_view metric,
+                        std::string_view how);
 /// A string without quotes; bytes that are not UTF-8 are replaced.
 std::string json_text(const nlohmann::ordered_json& value);
 

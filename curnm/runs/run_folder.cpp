@@ -39,14 +39,15 @@ ordered_json to_json(const EpochRecord& record) {
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
     stages[std::string(kStageNames[stage])] = record.stages[stage];
   }
-  return {{"epoch", record.epoch},
-          {"losses", record.losses},
-          {"validation_ap", record.validation_ap},
-          {"validation", record.validation},
-          {"best", record.best},
-          {"mining", record.mining},
-          {"seconds", record.seconds},
-          {"stages", stages}};
+  ordered_json json = {
+      {"epoch", record.epoch}, {"losses", record.losses}, {"validation_ap", record.validation_ap}};
+  if (record.validation_mrr) json["validation_mrr"] = *record.validation_mrr;
+  json.update({{"validation", record.validation},
+               {"best", record.best},
+               {"mining", record.mining},
+               {"seconds", record.seconds},
+               {"stages", stages}});
+  return json;
 }
 
 EpochRecord epoch_from_json(const ordered_json& json) {
@@ -57,6 +58,7 @@ EpochRecord epoch_from_json(const ordered_json& json) {
                      .validation = numbers(json.at("validation")),
                      .best = json.at("best"),
                      .seconds = json.at("seconds")};
+  if (json.contains("validation_mrr")) record.validation_mrr = json["validation_mrr"];
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
     record.stages[stage] = json.at("stages").at(std::string(kStageNames[stage]));
   }

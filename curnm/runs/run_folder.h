@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,14 +19,18 @@ inline constexpr std::array<std::string_view, 8> kStageNames = {
 /// One line of metrics.jsonl.
 struct EpochRecord {
   std::int64_t epoch = 0;
-  std::map<std::string, double> losses;      // means over the batches
-  std::map<std::string, double> mining;      // of the miner: its measures and telemetry
-  double validation_ap = 0;                  // what the best epoch is chosen by
+  std::map<std::string, double> losses;  // means over the batches
+  std::map<std::string, double> mining;  // of the miner: its measures and telemetry
+  double validation_ap = 0;  // of the goal, or of the protocol that the best epoch is chosen by
+  std::optional<double> validation_mrr;      // if the best epoch is chosen by MRR instead
   std::map<std::string, double> validation;  // AP by protocol
   bool best = false;
   double seconds = 0;
   std::array<double, kStageNames.size()> stages{};  // seconds
 
+  /// What the best epoch is chosen by, and its name.
+  double selected() const { return validation_mrr.value_or(validation_ap); }
+  std::string_view selected_by() const { return validation_mrr ? "MRR" : "AP"; }
   /// Without validation.
   double training_seconds() const {
     return seconds - stages[static_cast<std::size_t>(Stage::kValidate)];

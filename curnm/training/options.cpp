@@ -29,7 +29,9 @@ void TrainOptions::fields(const FieldVisitor& visit) {
          .help = "questions that matter: which destination, which former partner, which pair, or "
                  "all alike"},
         goal);
-  visit({.name = "select-on", .help = "validation AP that decides: of the goal, or of a protocol"},
+  visit({.name = "select-on",
+         .help = "what chooses the best epoch: validation AP of the goal or of a protocol, or the "
+                 "MRR among --rank-among destinations"},
         select_on);
   visit(
       {.name = "features",

@@ -129,6 +129,10 @@ RunSpec resolve_run(const GivenOptions& given) {
   spec.decoder.check();
   spec.miner.check();
   spec.task.check();
+  if (spec.train.select_on == SelectOn::kMrr && spec.task.rank_among == 0) {
+    throw OptionError(Kind::kConflict, "rank-among",
+                      "--select-on mrr needs a ranking, and --rank-among 0 switches it off");
+  }
   complete(spec, {.epochs = spec.train.epochs});
   return spec;
 }

@@ -62,6 +62,16 @@ struct TrainingSession::Parts {
         spec(completed(std::move(given), task, observer)),
         trainer(task, make_learner(spec, task), spec.train) {}
 
+  /// The best weights, and the state before the event. REQUIRES: it is not before validation.
+  Learner& best_before(EventId event) {
+    trainer.restore_best();
+    Learner& learner = trainer.learner();
+    Replay replay(learner, task.log(), task.evaluation_batch());
+    replay.begin_at(task.split().first_validation);
+    replay.advance_to(event);
+    return learner;
+  }
+
   LinkTask task;
   RunSpec spec;
   Trainer trainer;
@@ -94,18 +104,21 @@ void TrainingSession::save_checkpoint(const RunFolder& folder) const {
 }
 
 nlohmann::ordered_json TrainingSession::test(const TestRequest& request) {
-  Trainer& trainer = parts_->trainer;
   const LinkTask& task = parts_->task;
-  trainer.restore_best();
-  Learner& learner = trainer.learner();
-  Replay replay(learner, task.log(), task.evaluation_batch());
-  replay.begin_at(task.split().first_validation);
-  replay.advance_to(task.split().first_test);
+  Learner& learner = parts_->best_before(task.split().first_test);
   const std::vector<Tensor> validation_end = learner.state();
   return test_scorer(task, request, [&] {
     learner.set_state(validation_end);
     return std::make_unique<LinkScorer>(learner, parts_->spec.train.seed);
   });
+}
+
+Ranking TrainingSession::rank(const RankingNegatives& negatives) {
+  const Split& split = parts_->task.split();
+  Learner& learner = parts_->best_before(
+      negatives.part == RankedPart::kTest ? split.first_test : split.first_validation);
+  LinkScorer scorer(learner, parts_->spec.train.seed);
+  return rank_destinations(scorer, parts_->task, negatives);
 }
 
 TrainedModel TrainingSession::trained_model() {

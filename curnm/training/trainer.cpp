@@ -100,8 +100,14 @@ Validation Trainer::validate() {
         link_metrics(scores.fitting.positives, scores.fitting.negatives, task_.evaluation_batch())
             .ap;
   }
+  found.metric = ap_of(found.ap, options_.goal, options_.select_on);
+  if (options_.select_on == SelectOn::kMrr) {
+    learner_.set_state(train_end);
+    found.mrr =
+        rank_destinations(scorer, task_.validation(), task_, task_.options().rank_among).mrr;
+    found.metric = *found.mrr;
+  }
   learner_.set_state(train_end);
-  found.metric = metric_of(found.ap, options_.goal, options_.select_on);
   return found;
 }
 
@@ -114,9 +120,10 @@ void Trainer::finish_epoch(TrainObserver& observer) {
   record.mining.merge(learner_.miner->telemetry());
   progress_.losses = progress_.measures = {};
   const Validation validation = validate();
-  record.validation_ap = validation.metric;
+  record.validation_ap = ap_of(validation.ap, options_.goal, options_.select_on);
+  record.validation_mrr = validation.mrr;
   record.validation = validation.ap;
-  record.best = early_stopping_.record(progress_.epoch, record.validation_ap);
+  record.best = early_stopping_.record(progress_.epoch, validation.metric);
   if (record.best) {
     progress_.best = {};
     progress_.best.put("model", *learner_.model);

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -294,6 +295,37 @@ TEST_F(ExperimentCli, ASearchPromotesTheBest) {
   EXPECT_EQ(winner["test"]["trans"]["ap"], best[0]["test_ap"]) << "the very run of the search";
   EXPECT_TRUE(contains(curnm("report results/results.db --format md").out, "pool "))
       << "reports show the trials";
+}
+
+TEST_F(ExperimentCli, ASearchAndItsTablesMayBeByMrr) {
+  const std::string tune =
+      "tune net --model jodie --epochs 2 --strategy grid --set width=16 --set time-width=8 "
+      "--set batch=50 --set select-on=mrr --set rank-among=20 --vary pool=2,4";
+  const CommandResult found = curnm(tune + " --json");
+  ASSERT_EQ(found.exit_code, 0) << found.err;
+  const json best = json::parse(found.out);
+  ASSERT_EQ(best.size(), 2U);
+  EXPECT_GE(best[0]["validation_mrr"], best[1]["validation_mrr"]);
+  const json result = json::parse(read(best[0]["folder"].get<std::string>() + "/result.json"));
+  EXPECT_EQ(best[0]["test_mrr"], result["test"]["mrr"]["mrr"]);
+  EXPECT_TRUE(contains(curnm(tune).out, "validation MRR"));
+
+  const CommandResult listed = curnm("results --metric mrr");
+  EXPECT_EQ(listed.exit_code, 0) << listed.err;
+  EXPECT_TRUE(contains(listed.out, "mrr new nodes    rule  among  s/epoch")) << listed.out;
+  const auto shown = [](double value) { return fmt::format("{:.4f}", value); };
+  EXPECT_TRUE(contains(listed.out, shown(result["test"]["mrr"]["mrr"]))) << listed.out;
+  EXPECT_TRUE(contains(listed.out, shown(result["best_ranking"]["mrr"]))) << listed.out;
+  EXPECT_EQ(runs()[0]["best_rules"]["test"]["mrr"]["name"], result["best_ranking"]["name"]);
+  const CommandResult refused = curnm("results --metric mrr --protocol trans");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(contains(refused.err, "--protocol has no effect on --metric mrr")) << refused.err;
+
+  const std::string table = curnm("report results/results.db --format md").out;
+  EXPECT_TRUE(contains(table, "among 20")) << table;
+  EXPECT_TRUE(contains(table, "| validation MRR | test Hits@10 |")) << table;
+  EXPECT_EQ(curnm("report results/results.db --out r.html").exit_code, 0);
+  EXPECT_TRUE(contains(read("r.html"), ">validation MRR<"));
 }
 
 TEST_F(ExperimentCli, ASearchTriesNothingTwice) {

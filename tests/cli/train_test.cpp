@@ -86,6 +86,76 @@ TEST_F(TrainCli, EvaluationRepeatsTheTestToTheBit) {
   EXPECT_GT(ranked["test"]["mrr"]["mrr"].get<double>(), 1.0 / 21);
 }
 
+TEST_F(TrainCli, RanksAmongTheNegativesOfAFile) {
+  const CommandResult trained = curnm(train("run", 2) + " --select-on mrr --rank-among 20");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_TRUE(contains(trained.err, "epoch   0  validation MRR")) << trained.err;
+  EXPECT_TRUE(contains(read("run/metrics.jsonl"), "\"validation_mrr\":"));
+
+  const CommandResult drawn = curnm("negatives net --out n.csv --per-event 6 --seed 3 --threads 2");
+  ASSERT_EQ(drawn.exit_code, 0) << drawn.err;
+  EXPECT_TRUE(contains(drawn.out, "test events in n.csv")) << drawn.out;
+  const std::string file = read("n.csv");
+  ASSERT_EQ(curnm("negatives net --out one.csv --per-event 6 --seed 3 --threads 1").exit_code, 0);
+  EXPECT_EQ(read("one.csv"), file);
+
+  const CommandResult table = curnm("eval run --negatives n.csv");
+  ASSERT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_TRUE(contains(table.out, "MRR   Hits@10\nrun ")) << table.out;
+  EXPECT_TRUE(contains(table.out, "\nages ")) << table.out;
+  const json ranked = json::parse(curnm("eval run --negatives n.csv --json").out);
+  EXPECT_EQ(ranked["negatives"]["part"], "test");
+  EXPECT_EQ(ranked["negatives"]["seed"], 3);
+  EXPECT_EQ(ranked["run"]["candidates"], 6);
+  EXPECT_GT(ranked["run"]["mrr"].get<double>(), 1.0 / 7);
+  EXPECT_EQ(ranked["run"]["hits10"], 1) << "among seven";
+  const json rules = json::parse(curnm("eval net --negatives n.csv --json").out);
+  EXPECT_EQ(rules["rules"], ranked["rules"]);
+  EXPECT_FALSE(rules.contains("run"));
+  EXPECT_GT(rules["rules"].size(), 5U);
+
+  ASSERT_EQ(curnm("negatives net --out v.csv --part validation").exit_code, 0);
+  const json validation = json::parse(curnm("eval run --negatives v.csv --json").out);
+  EXPECT_EQ(validation["negatives"]["part"], "validation");
+  EXPECT_EQ(validation["run"]["candidates"], 20);
+}
+
+TEST_F(TrainCli, NegativesThatDoNotFitAreRefused) {
+  const auto expect = [&](const std::string& arguments, int code, const std::string& message) {
+    const CommandResult result = curnm(arguments);
+    EXPECT_EQ(result.exit_code, code) << arguments << "\n" << result.err;
+    EXPECT_TRUE(contains(result.err, message)) << arguments << "\n" << result.err;
+  };
+  ASSERT_EQ(curnm("negatives net --out n.csv --per-event 2").exit_code, 0);
+  const std::string file = read("n.csv");
+  ASSERT_EQ(curnm("generate --nodes 120 --events 2500 --seed 9 --out other").exit_code, 0);
+  expect("eval other --negatives n.csv", 1, "n.csv is for other data");
+  const json stats = json::parse(curnm("stats net --json").out);
+  const double first = stats["first_time"];
+  const double span = stats["last_time"].get<double>() - first;
+  expect("eval net --negatives n.csv --split at --validation-from " +
+             std::to_string(first + 0.4 * span) + " --test-from " +
+             std::to_string(first + 0.6 * span),
+         1, "other options of the split");
+  expect("eval net --negatives none.csv", 1, "none.csv");
+  expect("eval net --negatives net/meta.json", 1, "has no negatives");
+  write("cut.csv", file.substr(0, file.size() / 2));
+  expect("eval net --negatives cut.csv", 1, "cut.csv");
+  write("nobody.csv", file.substr(0, file.rfind(',')) + ",nobody\n");
+  expect("eval net --negatives nobody.csv", 1, "node 'nobody' is not in the network");
+  expect("eval net --negatives n.csv --model ages", 2, "it lists all rules");
+  expect("eval net --negatives n.csv --protocol trans", 2, "--protocol has no effect");
+  expect("eval net --negatives n.csv --rank-among 5", 2, "--rank-among has no effect");
+  expect("eval net --negatives n.csv --data net", 2, "--data has no effect");
+  expect("negatives net", 2, "--out");
+  expect("negatives net --out x --part train", 2, "validation");
+  expect("negatives net --out x --per-event 0", 2, "--per-event 0 is out of range");
+  expect("negatives net --out x --test-from 5", 2, "--test-from has no effect");
+  expect("negatives net --out none/x", 1, "none");
+  expect("negatives nowhere --out x", 1, "nowhere");
+  expect("train net --select-on mrr --rank-among 0 --out r", 2, "--rank-among 0 switches it off");
+}
+
 // Killed at any instant, at any number of attempts: the result is that of a run that was left
 // alone.
 TEST_F(TrainCli, KilledAndResumedGivesTheSameResult) {

@@ -34,6 +34,10 @@ TEST(LinkTaskTest, TrainingNeverTouchesHiddenNodesOrTheFuture) {
 /// Everything that an evaluation is made of.
 ::testing::AssertionResult same(const EvaluationSet& a, const EvaluationSet& b) {
   if (a.positives.events != b.positives.events) return ::testing::AssertionFailure() << "events";
+  if (a.destinations != b.destinations) return ::testing::AssertionFailure() << "destinations";
+  if (a.pairs->num_pairs() != b.pairs->num_pairs()) {
+    return ::testing::AssertionFailure() << "pairs";
+  }
   if (!std::ranges::equal(a.positives.log.src.span(), b.positives.log.src.span()) ||
       !std::ranges::equal(a.positives.log.dst.span(), b.positives.log.dst.span()) ||
       !std::ranges::equal(a.positives.log.time.span(), b.positives.log.time.span())) {
@@ -341,9 +345,9 @@ TEST(RankingTest, HiddenNodesAreAmongTheNegatives) {
   const LinkTask task(network());
   Constant scorer;
   rank_destinations(scorer, task.test(), task, 20);
-  EXPECT_EQ(std::vector<NodeId>(scorer.asked.begin(), scorer.asked.end()), task.destinations())
+  EXPECT_EQ(std::vector<NodeId>(scorer.asked.begin(), scorer.asked.end()), task.test().destinations)
       << "all of them, in so many draws";
-  EXPECT_GT(task.destinations().size(), task.train_destinations().size());
+  EXPECT_GT(task.test().destinations.size(), task.train_destinations().size());
 }
 
 // By loops: among all destinations that are not events of the source at the time.
@@ -358,7 +362,7 @@ TEST(RankingTest, AmongAllDestinationsMatchesLoops) {
   for (EventId e = 0; e < log.size(); ++e) {
     std::int64_t above = 0;
     std::int64_t others = 0;
-    for (const NodeId v : task.destinations()) {
+    for (const NodeId v : task.test().destinations) {
       if (task.pairs().occurs_at(log.src[e], v, log.time[e])) continue;
       ++others;
       above += v > log.dst[e] ? 1 : 0;  // the first output is the number of the destination

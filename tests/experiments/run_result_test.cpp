@@ -44,6 +44,27 @@ TEST_F(RunResultTest, TellsWhatARunDid) {
   EXPECT_EQ(metrics["stages.embed"], 0);
 }
 
+TEST_F(RunResultTest, TheRankingIsAmongTheScores) {
+  testing::write_run_folder(folder_.path());
+  EpochRecord record{.epoch = 0, .validation_ap = 0.6};
+  record.validation_mrr = 0.25;
+  RunFolder(folder_.path()).write_metrics({record});
+  write_bytes(folder_.path() / "result.json",
+              R"({"test": {"mrr": {"mrr": 0.5, "hits10": 0.75, "candidates": 20}}, "test_new": null,
+                  "best_ranking": {"mrr": 0.375, "hits10": 0.5, "candidates": 20, "name": "ages"},
+                  "best_ranking_new": null, "epochs": 1, "best_epoch": 0,
+                  "seconds_per_epoch": 1.0})");
+  const RunResult run = read_run_folder(folder_.path());
+  EXPECT_EQ(find_score(run, "test", kRankingScores, "mrr"), 0.5);
+  EXPECT_EQ(find_score(run, "test", kRankingScores, "candidates"), 20);
+  ASSERT_EQ(run.baselines.size(), 1U);
+  EXPECT_EQ(run.baselines[0].protocol, kRankingScores);
+  EXPECT_EQ(run.baselines[0].name, "ages");
+  EXPECT_EQ(run.baselines[0].value, 0.375);
+  EXPECT_EQ(run.curve[0].validation_mrr, 0.25);
+  EXPECT_EQ(nlohmann::json::parse(run.curve[0].metrics)["validation_mrr"], 0.25);
+}
+
 TEST_F(RunResultTest, ARunWithoutAResultIsPaused) {
   testing::write_run_folder(folder_.path());
   std::filesystem::remove(folder_.path() / "result.json");

@@ -83,6 +83,25 @@ TEST_F(StoreTest, KeepsEverythingOfARun) {
   EXPECT_EQ(nlohmann::json::parse(read.curve[1].metrics)["mining.pi"], 0.95);
 }
 
+TEST_F(StoreTest, KeepsTheRankingWhereItChoosesTheBestEpoch) {
+  const std::int64_t id = open().add(job(0));
+  RunResult written = finished_run();
+  written.options["train"]["select-on"] = "mrr";
+  written.curve[0].metrics = R"({"validation_mrr": 0.25})";
+  written.curve[1].metrics = R"({"mining.pi": 1})";
+  written.baselines.push_back({"test", std::string(kRankingScores), "ages", 0.3});
+  open().record(id, written);
+  const RunResult read = open().load().runs.at(0);
+  EXPECT_EQ(read.curve[0].validation_mrr, 0.25);
+  EXPECT_TRUE(std::isnan(read.curve[1].validation_mrr));
+  EXPECT_EQ(validation_figure(read), ValidationFigure::kMrr);
+  EXPECT_EQ(best_validation(read, 2, ValidationFigure::kMrr), 0.25);
+  EXPECT_EQ(best_validation(read, 2, ValidationFigure::kAp), 0.7);
+  ASSERT_EQ(read.baselines.size(), 2U);
+  EXPECT_EQ(read.baselines[0].protocol, kRankingScores);
+  EXPECT_EQ(read.baselines[0].value, 0.3);
+}
+
 TEST_F(StoreTest, ARecordReplacesTheOneBefore) {
   ResultStore store = open();
   const std::int64_t id = store.add(job(0));

@@ -184,8 +184,58 @@ TEST(ScoreTableTest, RulesWithoutLearningAreOfTheNetwork) {
   add_seeds(results, "WIKI", "tgn", "random", {.80});
   const ScoreTable table = table_of(results);
   EXPECT_EQ(table.rows[0].baseline.name, "recency-dst");  // known from the other model's run
-  EXPECT_EQ(table.rows[1].baseline.ap, .93);
-  EXPECT_TRUE(std::isnan(table.rows[2].baseline.ap));
+  EXPECT_EQ(table.rows[1].baseline.value, .93);
+  EXPECT_TRUE(std::isnan(table.rows[2].baseline.value));
+}
+
+TEST(MeasuresTest, RankingsFollowWithTheirCandidates) {
+  RunResult run = scored_run("uci", "tgn", "curnm", 0, .9);
+  run.scores.insert(run.scores.begin(), {{"test", "mrr", "candidates", 20},
+                                         {"test", "mrr", "hits10", .75},
+                                         {"test", "mrr", "mrr", .5}});
+  run.baselines = {{"test", "trans", "recency-dst", .7}, {"test", "mrr", "ages", .4}};
+  RunResult other = run;
+  other.network = "mini";
+  other.scores[0].value = 7;
+  const std::vector<Measure> measures = measures_of({&run});
+  EXPECT_EQ(measures,
+            (std::vector<Measure>{
+                {"test", "trans", "ap"}, {"test", "mrr", "mrr"}, {"test", "mrr", "hits10"}}));
+  EXPECT_EQ(candidates_of({&run}, measures[0]), "");
+  EXPECT_EQ(candidates_of({&run}, measures[1]), "20");
+  EXPECT_EQ(candidates_of({&run, &other}, measures[2]), "7 to 20");
+  const ScoreTable table = score_table(grid_of({&run, &other}), measures[1]);
+  EXPECT_EQ(table.rows[0].cells[0].seeds.summary.mean, .5);
+  EXPECT_EQ(table.rows[0].baseline.name, "ages");
+  EXPECT_EQ(table.rows[0].baseline.value, .4);
+  EXPECT_EQ(table.rows[0].candidates, "20");
+  EXPECT_EQ(table.rows[1].candidates, "7");
+  EXPECT_TRUE(std::isnan(find_baseline({&run}, measures[2]).value)) << "rules have MRR alone";
+}
+
+// Runs that chose their best epoch by different figures are compared by the one that all have.
+TEST(ValidationFigureTest, IsMrrIfAllChooseByIt) {
+  RunResult by_ap = scored_run("uci", "tgn", "curnm", 0, .9);
+  RunResult by_mrr = by_ap;
+  by_mrr.options["train"]["select-on"] = "mrr";
+  by_mrr.epochs = 2;
+  by_mrr.curve = {{.epoch = 0, .validation_ap = .9, .validation_mrr = .2},
+                  {.epoch = 1, .validation_ap = .8, .validation_mrr = .3}};
+  const RunResult waiting = by_ap;
+  by_ap.epochs = 1;
+  by_ap.curve = {{.epoch = 0, .validation_ap = .7}};
+  EXPECT_EQ(common_figure({}), ValidationFigure::kAp);
+  EXPECT_EQ(common_figure({&waiting, &by_mrr}), ValidationFigure::kMrr);
+  EXPECT_EQ(common_figure({&by_mrr, &by_mrr}), ValidationFigure::kMrr);
+  EXPECT_EQ(common_figure({&by_mrr, &by_ap}), ValidationFigure::kAp);
+  ResultSet results;
+  add_cell(results, "ablation", "by mrr", by_mrr);
+  const VariantTable alone = variant_table(variant_grid_of(experiments_of(results).at(0)), kTrans);
+  EXPECT_EQ(alone.validation_figure, ValidationFigure::kMrr);
+  EXPECT_EQ(alone.groups[0].rows[0].validation.mean, .3);
+  add_cell(results, "ablation", "by ap", by_ap);
+  const VariantTable mixed = variant_table(variant_grid_of(experiments_of(results).at(0)), kTrans);
+  EXPECT_EQ(mixed.groups[0].rows[0].validation.mean, .9);
 }
 
 TEST(MeasuresTest, ThePapersQuestionIsFirst) {

@@ -132,6 +132,50 @@ TEST(TextReportsTest, SingleRunsAndNothing) {
   EXPECT_NE(latex_report({}, {}).find("no results yet"), std::string::npos);
 }
 
+TEST(TextReportsTest, RankingsAreBesideTheBestRulesAndSayAmongHowMany) {
+  RunResult run = testing::full_run("uci", "tgn", "curnm", 0, .9, 5);
+  run.options["train"]["select-on"] = "mrr";
+  run.scores.insert(run.scores.end(), {{"test", "mrr", "mrr", .5},
+                                       {"test", "mrr", "hits10", .75},
+                                       {"test", "mrr", "candidates", 20}});
+  run.baselines.push_back({"test", "mrr", "ages", .625});
+  const std::string single = markdown_report({.runs = {run}}, {});
+  EXPECT_NE(single.find("| MRR (all test events, among 20) | 0.500 ▼ | 0.625 (ages) | – |"),
+            std::string::npos)
+      << single;
+  EXPECT_NE(single.find("| Hits@10 (all test events, among 20) | 0.750 | – | – |"),
+            std::string::npos);
+
+  ResultSet results;
+  add_cell(results, "main", "", run);
+  run.miner = "random";
+  add_cell(results, "main", "", run);
+  const std::string grid = markdown_report(results, {});
+  EXPECT_NE(grid.find("### MRR of true destinations among others, all test events"),
+            std::string::npos);
+  EXPECT_NE(grid.find("| uci (tgn, among 20) | **0.500** | **0.500** | 0.00 | 0.625 (ages) |"),
+            std::string::npos)
+      << grid;
+  EXPECT_NE(grid.find("### Hits@10 of true"), std::string::npos);
+  EXPECT_NE(latex_report(results, {}).find("uci {\\tiny tgn} {\\tiny among 20}"),
+            std::string::npos);
+  const std::string csv = csv_report(results);
+  EXPECT_NE(csv.find("test,mrr,candidates,20\r\n"), std::string::npos);
+  EXPECT_NE(csv.find("test,mrr,best_rule_mrr,0.625\r\n"), std::string::npos);
+  EXPECT_NE(csv.find("test,trans,best_rule_ap,0.8\r\n"), std::string::npos);
+
+  for (std::size_t i = 0; i < results.runs.size(); ++i) {
+    results.cells[i].variant = i == 0 ? "first" : "second";
+    results.runs[i].miner = "curnm";
+    for (EpochMetrics& epoch : results.runs[i].curve) epoch.validation_mrr = .25;
+  }
+  const std::string variants = markdown_report(results, {});
+  EXPECT_NE(variants.find("| network | variant | validation MRR | test MRR |"), std::string::npos)
+      << variants;
+  EXPECT_NE(variants.find("| uci (tgn curnm, among 20) | second | 0.250 | 0.500 |"),
+            std::string::npos);
+}
+
 TEST(CsvReportTest, LiteralRows) {
   ResultSet results;
   RunResult run = scored_run("a,b", "say \"tgn\"", "two\nlines", 3, .25);

@@ -36,6 +36,7 @@ void expect_equal(const EpochRecord& a, const EpochRecord& b) {
   EXPECT_EQ(a.losses, b.losses);
   EXPECT_EQ(a.mining, b.mining);
   EXPECT_EQ(a.validation_ap, b.validation_ap);
+  EXPECT_EQ(a.validation_mrr, b.validation_mrr);
   EXPECT_EQ(a.best, b.best);
   EXPECT_EQ(a.seconds, b.seconds);
   EXPECT_EQ(a.stages, b.stages);
@@ -45,6 +46,18 @@ TEST(EpochRecordTest, JsonRoundTripIsExact) {
   const EpochRecord record = some_record(3);
   expect_equal(epoch_from_json(ordered_json::parse(to_json(record).dump())), record);
   expect_equal(epoch_from_json(to_json(EpochRecord{})), EpochRecord{});
+}
+
+TEST(EpochRecordTest, NamesWhatTheBestEpochIsChosenBy) {
+  EpochRecord record = some_record(3);
+  EXPECT_EQ(record.selected_by(), "AP");
+  EXPECT_EQ(record.selected(), 0.75);
+  record.validation_mrr = 0.25;
+  EXPECT_EQ(record.selected_by(), "MRR");
+  EXPECT_EQ(record.selected(), 0.25);
+  expect_equal(epoch_from_json(ordered_json::parse(to_json(record).dump())), record);
+  EXPECT_NE(to_json(record).dump().find(R"("validation_ap":0.75,"validation_mrr":0.25,)"),
+            std::string::npos);
 }
 
 TEST(EpochRecordTest, IsALineThatPeopleCanRead) {

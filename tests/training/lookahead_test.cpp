@@ -73,6 +73,8 @@ class Lookahead : public ::testing::TestWithParam<Case> {
     given_ = quick(GetParam().model, {{"decoder", GetParam().decoder},
                                       {"miner", GetParam().miner},
                                       {"epochs", "2"},
+                                      {"select-on", "mrr"},
+                                      {"rank-among", "10"},
                                       {"split", "at"}});
     given_["validation-from"] = fmt::format("{}", network_.events.time[cuts.first_validation]);
     given_["test-from"] = fmt::format("{}", network_.events.time[cuts.first_test]);
@@ -105,6 +107,7 @@ class Lookahead : public ::testing::TestWithParam<Case> {
       EXPECT_EQ(a.records[e].losses, b.records[e].losses) << e;
       EXPECT_EQ(a.records[e].mining, b.records[e].mining) << e;
       EXPECT_EQ(a.records[e].validation_ap, b.records[e].validation_ap) << e;
+      EXPECT_EQ(a.records[e].validation_mrr, b.records[e].validation_mrr) << e;
     }
     for (const auto& [name, tensor] : a.weights) {
       if (name.starts_with("state/")) continue;  // after all events: that is later

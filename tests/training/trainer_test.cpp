@@ -214,6 +214,44 @@ TEST_P(EveryModel, TestingTwiceGivesTheSameBits) {
   EXPECT_EQ(session.test({.rank_among = 5}), once);
 }
 
+// The record has the MRR of the weights and the state at the end of its epoch: ranking among all
+// destinations, drawn in another way, gives the same.
+TEST_P(EveryModel, TheBestEpochMayBeChosenByMrr) {
+  TrainingSession session = session_of(
+      quick(GetParam(),
+            {{"epochs", "4"}, {"select-on", "mrr"}, {"rank-among", "1000000"}, {"tolerance", "0"}}),
+      small_network());
+  train(session);
+  const std::vector<EpochRecord>& records = session.records();
+  const auto best = std::ranges::max_element(
+      records, {}, [](const EpochRecord& record) { return record.validation_mrr.value(); });
+  EXPECT_EQ(session.best_epoch(), best->epoch);
+  EXPECT_EQ(best->selected(), *best->validation_mrr);
+  EXPECT_GT(best->validation_ap, 0);
+  const RankingNegatives all =
+      draw_ranking_negatives(session.task(), RankedPart::kValidation, 1000, /*seed=*/0);
+  const Ranking ranking = session.rank(all);
+  EXPECT_NEAR(ranking.mrr, *best->validation_mrr, 1e-12);
+  const Ranking tested =
+      session.rank(draw_ranking_negatives(session.task(), RankedPart::kTest, 1000, /*seed=*/0));
+  const ordered_json test = session.test({.rank_among = 1'000'000});
+  EXPECT_NEAR(tested.mrr, test["test"]["mrr"]["mrr"].get<double>(), 1e-12);
+  EXPECT_NEAR(tested.hits10, test["test"]["mrr"]["hits10"].get<double>(), 1e-12);
+}
+
+TEST(SelectOnMrrTest, NeedsARanking) {
+  try {
+    resolve_run({{"select-on", "mrr"}, {"rank-among", "0"}});
+    ADD_FAILURE() << "no error";
+  } catch (const OptionError& error) {
+    EXPECT_EQ(error.kind(), OptionError::Kind::kConflict);
+    EXPECT_EQ(error.option(), "rank-among");
+    EXPECT_STREQ(error.what(),
+                 "--select-on mrr needs a ranking, and --rank-among 0 switches it off");
+  }
+  EXPECT_FALSE(resolve_run({{"select-on", "random"}, {"rank-among", "0"}}).task.rank_among > 0);
+}
+
 double popularity_of(const Dataset& network) {
   return test_baseline(LinkTask(network), "popularity")["test"]["random"]["ap"];
 }
