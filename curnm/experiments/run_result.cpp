@@ -28,7 +28,7 @@ std::vector<EpochMetrics> curve_of(const std::vector<EpochRecord>& records) {
   for (const EpochRecord& record : records) {
     const ordered_json line = to_json(record);
     ordered_json metrics = ordered_json::object();
-    for (const char* part : {"losses", "mining", "stages"}) {
+    for (const char* part : {"losses", "validation", "mining", "stages"}) {
       flatten(line[part], std::string(part) + ".", metrics);
     }
     curve.push_back({.epoch = record.epoch,

@@ -393,7 +393,8 @@ Sheet run_scores_sheet(const RunResult& run) {
     const double auc = find_score(run, measure.set, measure.protocol, "auc");
     const BaselineScore rule = find_baseline({&run}, measure);
     SheetCell cell = number(decimal(score, kApDigits), score);
-    if (std::isfinite(rule.ap)) cell.mark = score < rule.ap ? Mark::kBelow : Mark::kAbove;
+    if (score < rule.ap) cell.mark = Mark::kBelow;
+    if (score > rule.ap) cell.mark = Mark::kAbove;
     sheet.rows.push_back({row_label(question_text(measure), set_text(measure.set)), std::move(cell),
                           number(decimal(rule.ap, kApDigits), rule.ap, {rule.name}),
                           number(decimal(auc, kApDigits), auc)});

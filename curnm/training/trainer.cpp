@@ -123,7 +123,7 @@ void Trainer::finish_epoch(TrainObserver& observer) {
     progress_.best.put("decoder", *learner_.decoder);
     progress_.best.put("state", learner_.state());
   }
-  learner_.miner->end_epoch(validation);
+  record.mining.merge(learner_.miner->end_epoch(validation));
   clock.mark(Stage::kValidate);
   progress_.records.push_back(record);
   progress_.current = {};
