@@ -34,7 +34,8 @@ struct Validation {
   double metric = 0;
   std::map<std::string, double> ap;
 };
-/// The mean AP of the goal's questions, or the AP of the protocol that was asked for.
+/// The mean AP of those of the goal's questions that were measured, or the AP of the protocol that
+/// was asked for. REQUIRES: what it takes is there (check_goal).
 double metric_of(const std::map<std::string, double>& ap, Goal goal, SelectOn select_on);
 
 }  // namespace curnm

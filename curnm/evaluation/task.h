@@ -28,6 +28,12 @@ struct EventSet {
 struct EvaluationSet {
   EventSet positives;
   std::vector<Negatives> negatives;  // by protocol, in the order of protocols()
+
+  /// How many positives have a negative that the protocol asks for.
+  std::int64_t genuine(Protocol protocol) const {
+    return negatives[static_cast<std::size_t>(protocol)].genuine;
+  }
+  bool measures(Protocol protocol) const { return genuine(protocol) > 0; }
 };
 
 enum class SplitBy { kTime, kRoll, kAt };
