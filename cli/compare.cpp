@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "cli/commands.h"
+#include "cli/print.h"
 #include "curnm/base/error.h"
 #include "curnm/evaluation/negatives.h"
 #include "curnm/experiments/run_result.h"
@@ -65,16 +66,20 @@ std::string conclusion(const Column& first, const Column& second) {
   int beaten = 0;  // by a rule
   for (const Protocol protocol : all_protocols()) {
     const std::string_view name = name_of(protocol);
+    if (std::isnan(first.ap(name)) || std::isnan(second.ap(name))) continue;  // not measured
     ++all;
     ahead += second.ap(name) > first.ap(name) ? 1 : 0;
     const BaselineScore* rule = rule_of(second.run, name);
     beaten += rule != nullptr && rule->value > second.ap(name) ? 1 : 0;
   }
-  const std::string trans(name_of(Protocol::kTrans));
+  const std::string_view trans = name_of(Protocol::kTrans);
+  const std::string figures =
+      std::isnan(second.ap(trans) - first.ap(trans))
+          ? ""
+          : fmt::format(" (trans: {:.3f} against {:.3f})", second.ap(trans), first.ap(trans));
   return fmt::format(
-      "{} is ahead of {} on {} of {} protocols (trans: {:.3f} against {:.3f}); a rule that learns "
-      "nothing is ahead of it on {}.",
-      second.title, first.title, ahead, all, second.ap(trans), first.ap(trans),
+      "{} is ahead of {} on {} of {} protocols{}; a rule that learns nothing is ahead of it on {}.",
+      second.title, first.title, ahead, all, figures,
       beaten == 0 ? "none" : std::to_string(beaten));
 }
 
@@ -92,7 +97,7 @@ void run_compare(const std::vector<std::string>& folders) {
   for (const Protocol protocol : all_protocols()) {
     const std::string_view name = name_of(protocol);
     fmt::print("{:<20}", name);
-    for (const Column& column : columns) fmt::print("{:>14.4f}", column.ap(name));
+    for (const Column& column : columns) fmt::print("{:>14}", figure_or_dash(column.ap(name)));
     print_rule(columns.front().run, name);
   }
   // Runs with the same options of the task rank among the same candidates.

@@ -15,6 +15,7 @@
 #include "curnm/base/names.h"
 #include "curnm/data/open.h"
 #include "curnm/evaluation/baselines.h"
+#include "curnm/evaluation/measured.h"
 #include "curnm/training/session.h"
 
 namespace curnm::cli {
@@ -201,6 +202,10 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
     if (flags.given.contains("rank-among") && request.rank_among > all) {
       say("note: --rank-among {} ranks among all {} destinations: there are no more\n",
           request.rank_among, grouped(all));
+    }
+    if (!flags.protocol.empty()) check_protocol(task.test(), request.protocols.front());
+    for (const auto& note : notes_on_negatives(task, request.protocols, /*validation=*/false)) {
+      say("note: {}\n", note);
     }
     if (flags.dump.empty()) return;
     const auto dump = std::make_shared<ScoreDump>(flags.dump, task.dataset().ids);

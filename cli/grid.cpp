@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "cli/print.h"
 #include "cli/signals.h"
 #include "curnm/base/error.h"
 #include "curnm/experiments/estimate.h"
@@ -23,9 +24,10 @@ std::string result_line(const RunResult& result) {
     return fmt::format("paused after {} epochs, validation {} {:.4f}", result.epochs,
                        figure_name(figure), best_validation(result, result.epochs, figure));
   }
-  return fmt::format("test AP {:.4f} (trans), {:.4f} (random); best epoch {} of {}",
-                     find_score(result, "test", "trans", "ap"),
-                     find_score(result, "test", "random", "ap"), result.best_epoch, result.epochs);
+  return fmt::format("test AP {} (trans), {} (random); best epoch {} of {}",
+                     figure_or_dash(find_score(result, "test", "trans", "ap")),
+                     figure_or_dash(find_score(result, "test", "random", "ap")), result.best_epoch,
+                     result.epochs);
 }
 
 std::set<std::int64_t> runs_of(const ResultStore& store, const std::string& experiment) {

@@ -136,9 +136,21 @@ std::vector<Query> scored_pairs(const Predictor& predictor, const PredictFlags& 
   return questions;
 }
 
+/// A model with one score answers every question alike: asking for one of them would be ignored.
+void check_question(const PredictFlags& flags, const TrainedModel& model) {
+  if (flags.question.empty() || model.outputs > 1) return;
+  throw OptionError(OptionError::Kind::kNoEffect, "question",
+                    fmt::format("--question {} has no effect on {}, which has one score for "
+                                "everything: train with --outputs questions (miners mixture and "
+                                "curnm) to have one for each question",
+                                flags.question, flags.run));
+}
+
 void run_predict(const PredictFlags& flags) {
   set_threads(flags.threads);
+  flags.asked();  // a question that does not exist is reported before anything is read
   const Predictor predictor = open_predictor(flags);
+  check_question(flags, predictor.model());
   print_answers(flags.pairs.empty() ? likeliest(predictor, flags) : scored_pairs(predictor, flags),
                 predictor.dataset().ids, flags.json);
 }

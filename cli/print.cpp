@@ -18,6 +18,10 @@ std::string grouped(std::int64_t number) {
   return out;
 }
 
+std::string figure_or_dash(double figure) {
+  return std::isnan(figure) ? "-" : fmt::format("{:.4f}", figure);
+}
+
 std::string sparkline(std::span<const std::int64_t> counts) {
   constexpr std::array<const char*, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const std::int64_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());

@@ -23,6 +23,9 @@ void say(fmt::format_string<Values...> text, Values&&... values) {
 /// 1234567 as 1,234,567.
 std::string grouped(std::int64_t number);
 
+/// With four digits, or "-" for NaN: what was not measured.
+std::string figure_or_dash(double figure);
+
 /// Counts as a row of blocks: ▁▂▃▅█.
 std::string sparkline(std::span<const std::int64_t> counts);
 

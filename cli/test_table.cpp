@@ -1,5 +1,7 @@
 #include "cli/test_table.h"
 
+#include <fmt/ranges.h>
+
 #include "cli/print.h"
 #include "curnm/evaluation/goal.h"
 
@@ -39,7 +41,7 @@ void print_results(const nlohmann::ordered_json& result) {
     const auto& fresh = result["test_new"];
     fmt::print("{:<20}{:>10.4f}{:>10.4f}{:>12}", name, all["ap"].get<double>(),
                all["ap_global"].get<double>(),
-               fresh.is_null() ? "-" : fmt::format("{:.4f}", fresh[name]["ap"].get<double>()));
+               fresh.contains(name) ? fmt::format("{:.4f}", fresh[name]["ap"].get<double>()) : "-");
     if (result.contains("best_baseline")) {
       const auto& best = result["best_baseline"][name];
       fmt::print("   {:.4f} {}", best["ap"].get<double>(), best["name"].get<std::string>());
@@ -49,24 +51,64 @@ void print_results(const nlohmann::ordered_json& result) {
   if (result["test"].contains("mrr")) print_ranking(result);
 }
 
-std::string standing(const nlohmann::ordered_json& result) {
-  std::vector<std::string> above;
-  std::vector<std::string> below;
-  for (const Question question : kQuestions) {
-    const std::string protocol(name_of(protocol_of(question)));
-    const double ap = result["test"][protocol]["ap"];
-    const double rule = result["best_baseline"][protocol]["ap"];
-    (ap > rule ? above : below)
-        .push_back(fmt::format("which {} ({:.3f} against {:.3f})", name_of(question), ap, rule));
+namespace {
+
+/// What else there is to try: "--decoder pair, --walk on or more epochs".
+std::string remedies(const RunSpec& spec) {
+  std::vector<std::string> all;
+  const bool sees_pairs = spec.train.decoder == "pair";
+  const bool mixes = spec.train.miner == "mixture";
+  if (!sees_pairs || !mixes) {
+    all.push_back(fmt::format("{}{}{}", sees_pairs ? "" : "--decoder pair",
+                              sees_pairs || mixes ? "" : " ", mixes ? "" : "--miner mixture"));
   }
-  std::string text;
-  if (!above.empty()) text = fmt::format("Above the best rule on {}.", fmt::join(above, ", "));
-  if (below.empty()) return text;
-  return fmt::format(
-      "{}{}Not above it on {}: try --decoder pair --miner mixture, --walk on, or more epochs. A "
-      "rule "
-      "that is hard to beat may also be all that there is to know.",
-      text, text.empty() ? "" : " ", fmt::join(below, ", "));
+  if (options_json(spec)["decoder"].value("walk", "off") == "off") all.emplace_back("--walk on");
+  return fmt::format("{}{}more epochs", fmt::join(all, ", "), all.empty() ? "" : " or ");
+}
+
+}  // namespace
+
+std::string standing(const nlohmann::ordered_json& result, const RunSpec& spec) {
+  std::vector<std::string> above;
+  std::vector<std::string> level;
+  std::vector<std::string> below;
+  std::vector<std::string> unknown;
+  bool perfect = true;
+  for (const Question question : questions_of(spec.train.goal)) {
+    const std::string protocol(name_of(protocol_of(question)));
+    if (!result["test"].contains(protocol)) {
+      unknown.push_back(fmt::format("which {}", name_of(question)));
+      continue;
+    }
+    // Compared as they are printed: what looks alike is not called different.
+    const std::string ap = fmt::format("{:.3f}", result["test"][protocol]["ap"].get<double>());
+    const std::string rule =
+        fmt::format("{:.3f}", result["best_baseline"][protocol]["ap"].get<double>());
+    if (ap == rule) {
+      level.push_back(fmt::format("which {} ({})", name_of(question), ap));
+      perfect = perfect && ap == "1.000";
+      continue;
+    }
+    (ap > rule ? above : below)
+        .push_back(fmt::format("which {} ({} against {})", name_of(question), ap, rule));
+  }
+  std::vector<std::string> sentences;
+  const auto add = [&](const char* how, const std::vector<std::string>& questions) {
+    if (questions.empty()) return;
+    sentences.push_back(fmt::format("{} {} on {}", how, sentences.empty() ? "the best rule" : "it",
+                                    fmt::join(questions, ", ")));
+  };
+  add("Above", above);
+  add("Level with", level);
+  add("Below", below);
+  if (!below.empty() || !perfect) {
+    sentences.back() += ": try " + remedies(spec);
+    sentences.emplace_back("A rule that is hard to beat may also be all that there is to know");
+  }
+  if (!unknown.empty()) {
+    sentences.push_back(fmt::format("Not measured by this test: {}", fmt::join(unknown, ", ")));
+  }
+  return fmt::format("{}.", fmt::join(sentences, ". "));
 }
 
 }  // namespace curnm::cli

@@ -1,3 +1,4 @@
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "curnm/base/parallel.h"
 #include "curnm/base/version.h"
 #include "curnm/data/open.h"
+#include "curnm/evaluation/measured.h"
 #include "curnm/evaluation/task_features.h"
 #include "curnm/nn/time_frequencies.h"
 #include "curnm/training/session.h"
@@ -39,10 +41,36 @@ struct TrainFlags {
   bool json = false;
 };
 
-/// The losses of an epoch and, with a curriculum, its difficulty.
+/// A number for each question, in their order: "0.912/-/0.940". Empty if there is none.
+template <class Find>
+std::string by_question(const std::map<std::string, double>& values, int digits, const Find& key) {
+  std::vector<std::string> parts;
+  bool any = false;
+  for (const Question question : kQuestions) {
+    const auto found = values.find(key(question));
+    any = any || found != values.end();
+    parts.push_back(found == values.end() ? "-" : fmt::format("{:.{}f}", found->second, digits));
+  }
+  return any ? fmt::format("{}", fmt::join(parts, "/")) : "";
+}
+
+/// Validation AP by question, the losses of an epoch and, with a curriculum, its difficulty: one
+/// line of a terminal.
 std::string epoch_text(const EpochRecord& record) {
   std::string text;
+  if (record.validation.size() > 1) {
+    text = fmt::format(" ({})", by_question(record.validation, 3, [](Question question) {
+                         return std::string(name_of(protocol_of(question)));
+                       }));
+  }
+  text += " ";
   for (const auto& [name, value] : record.losses) text += fmt::format(" {} {:.4f}", name, value);
+  for (const char* name : {"share", "pi"}) {
+    const std::string values = by_question(record.mining, 2, [&](Question question) {
+      return fmt::format("{}_{}", name, name_of(question));
+    });
+    if (!values.empty()) text += fmt::format("  {} {}", name, values);
+  }
   const auto measure = [&](const char* name, const char* label) {
     const auto found = record.mining.find(name);
     if (found != record.mining.end()) text += fmt::format("  {} {:.2f}", label, found->second);
@@ -90,7 +118,7 @@ class RunObserver final : public SignalObserver {
   }
 
   void on_epoch(const EpochRecord& record) override {
-    say("{}epoch {:>3}  validation {} {:.4f}{} {}  {:.1f} s{}\n", on_terminal_ ? "\r" : "",
+    say("{}epoch {:>3}  validation {} {:.4f}{}{}  {:.1f} s{}\n", on_terminal_ ? "\r" : "",
         record.epoch, record.selected_by(), record.selected(), record.best ? "*" : " ",
         epoch_text(record), record.seconds, on_terminal_ ? "\x1b[K" : "");
     folder_.write_metrics(session_.records());
@@ -147,10 +175,12 @@ std::vector<std::string> notes_on(const LinkTask& task, const ordered_json& mode
         "the test events with new nodes have one destination: without a negative they are not "
         "scored");
   }
+  std::ranges::move(notes_on_negatives(task, all_protocols(), /*validation=*/true),
+                    std::back_inserter(notes));
   for (const ProtocolEntry& entry : protocols()) {
     const std::int64_t rows =
         task.test().negatives[static_cast<std::size_t>(entry.protocol)].unavoidable;
-    if (rows == 0) continue;
+    if (rows == 0 || !task.test().measures(entry.protocol)) continue;
     notes.push_back(
         fmt::format("{} {} negatives of the test are events at their time: their source meets "
                     "every destination",
@@ -171,6 +201,11 @@ void print_setup(const TrainingSession& session, const std::string& folder) {
   say("curnm {}, data {}, run folder {}\n", kVersion, task.data_digest().substr(0, 12), folder);
   for (const std::string& note : notes_on(task, parts["model"])) {
     say("note: {}\n", note);
+  }
+  const std::vector<Protocol> validated = protocols_of(spec.train.goal, spec.train.select_on);
+  if (measured(task.validation(), validated).size() > 1) {
+    say("in parentheses: validation AP of the questions {}\n",
+        fmt::join(choice_names(Question{}), "/"));
   }
 }
 
@@ -215,6 +250,8 @@ TrainingSession new_session(const TrainFlags& flags, RunSpec spec) {
   print_notes(dataset);
   SignalObserver observer;
   TrainingSession session(std::move(spec), std::move(dataset), observer);
+  const TrainOptions& train = session.spec().train;
+  check_goal(session.task().validation(), train.goal, train.select_on);  // before there is a folder
   create_run(RunFolder(flags.out), session.spec());
   return session;
 }
@@ -265,7 +302,7 @@ int run_train(const TrainFlags& flags, RunSpec spec) {
     fmt::print("{}\n", result.dump(2));
   } else {
     print_results(result);
-    fmt::print("{}\n", standing(result));
+    fmt::print("{}\n", standing(result, session.spec()));
     fmt::print("best epoch {} of {}; details in {}/result.json and metrics.jsonl\n",
                result["best_epoch"].get<int>(), result["epochs"].get<int>(),
                folder.path().string());

@@ -59,6 +59,10 @@ void Curriculum::record(double metric) {
   ++e_;
 }
 
+std::optional<double> Curriculum::last_metric() const {
+  return recent_.empty() ? std::nullopt : std::optional(recent_.back());
+}
+
 std::vector<double> Curriculum::state() const {
   std::vector<double> state = {pi_, static_cast<double>(e_)};
   state.insert(state.end(), recent_.begin(), recent_.end());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,8 @@ class Curriculum {
   Difficulty difficulty() const;
   /// Takes the metric at the end of the epoch and moves on to the next.
   void record(double metric);
+  /// What `record` took last, if anything.
+  std::optional<double> last_metric() const;
 
   std::vector<double> state() const;
   void set_state(std::span<const double> state);

@@ -11,18 +11,21 @@ QuestionCurriculum::QuestionCurriculum(const CurnmOptions& options)
   shares_.fill(1.0 / static_cast<double>(kQuestions.size()));
 }
 
-void QuestionCurriculum::record(const std::map<Question, double>& ap) {
+std::map<Question, double> QuestionCurriculum::record(const std::map<Question, double>& ap) {
+  std::map<Question, double> gains;
   std::array<double, kQuestions.size()> left = {};
   for (const auto& [question, value] : ap) {
     const auto q = static_cast<std::size_t>(question);
+    if (const auto before = curricula_[q].last_metric()) gains[question] = value - *before;
     curricula_[q].record(value);
     left[q] = 1 - value;
   }
   const double sum = std::accumulate(left.begin(), left.end(), 0.0);
-  if (!(sum > 0)) return;  // nothing is left, or a figure is not a number
+  if (!(sum > 0)) return gains;  // nothing is left, or a figure is not a number
   for (std::size_t q = 0; q < left.size(); ++q) {
     shares_[q] = 0.5 / static_cast<double>(kQuestions.size()) + 0.5 * left[q] / sum;
   }
+  return gains;
 }
 
 std::vector<double> QuestionCurriculum::state() const {

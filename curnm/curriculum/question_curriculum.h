@@ -25,8 +25,9 @@ class QuestionCurriculum {
   /// They add up to 1.
   double share(Question question) const { return shares_[static_cast<std::size_t>(question)]; }
 
-  /// Takes the validation AP of each question that has one, at the end of an epoch.
-  void record(const std::map<Question, double>& ap);
+  /// Takes the validation AP of each question that has one, at the end of an epoch. Returns what
+  /// each has gained since the epoch before; nothing in the first.
+  std::map<Question, double> record(const std::map<Question, double>& ap);
 
   std::vector<double> state() const;
   void set_state(std::span<const double> state);

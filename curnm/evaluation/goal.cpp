@@ -49,10 +49,15 @@ Protocol headline(Goal goal, SelectOn select_on) {
 double ap_of(const std::map<std::string, double>& ap, Goal goal, SelectOn select_on) {
   const auto of = [&](Protocol protocol) { return ap.at(std::string(name_of(protocol))); };
   if (const std::optional<Protocol> named = protocol_of(select_on)) return of(*named);
-  const std::vector<Question> questions = questions_of(goal);
   double sum = 0;
-  for (const Question question : questions) sum += of(protocol_of(question));
-  return sum / static_cast<double>(questions.size());
+  double count = 0;
+  for (const Question question : questions_of(goal)) {
+    if (!ap.contains(std::string(name_of(protocol_of(question))))) continue;
+    sum += of(protocol_of(question));
+    ++count;
+  }
+  CURNM_ASSERT(count > 0);
+  return sum / count;
 }
 
 }  // namespace curnm

@@ -1,6 +1,7 @@
 #include "curnm/evaluation/negatives.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "curnm/base/error.h"
 #include "curnm/base/parallel.h"
@@ -35,6 +36,7 @@ std::span<const Protocol> all_protocols() {
 
 /// One batch of positives while its negatives are being drawn. Rows fill up from `filled`.
 struct NegativeSampler::Batch {
+  const History& events;
   std::span<const NodeId> src;
   std::span<const Timestamp> time;
   std::span<NodeId> negative_src;
@@ -44,10 +46,13 @@ struct NegativeSampler::Batch {
   DrawScratch scratch;
   std::int64_t filled = 0;
   std::int64_t unavoidable = 0;
+  std::int64_t genuine = 0;
+  bool standing_in = false;  // what is put now is not what the protocol asks for
 
   std::int64_t size() const { return static_cast<std::int64_t>(src.size()); }
   void put(NodeId u, NodeId v) {
     const auto row = static_cast<std::size_t>(filled++);
+    if (!standing_in && !events.occurs_at(u, v, time[row])) ++genuine;
     negative_src[row] = u;
     negative_dst[row] = v;
   }
@@ -125,7 +130,9 @@ void NegativeSampler::seen_pairs(Batch& batch, std::int64_t rows, PairId first) 
         return !histories_.universe->occurs_within(static_cast<PairId>(pair), from, to);
       },
       [&](std::int64_t pair) { drawn.push_back(static_cast<PairId>(pair)); });
+  batch.standing_in = true;
   random_pairs(batch, rows - static_cast<std::int64_t>(drawn.size()), Avoid::kEventInBatch);
+  batch.standing_in = false;
   for (PairId pair : drawn)
     batch.put(histories_.universe->src(pair), histories_.universe->dst(pair));
 }
@@ -138,7 +145,9 @@ void NegativeSampler::source_historical(Batch& batch) const {
                                   batch.scratch, {&partner, 1}) == 1) {
       batch.put(u, partner.node);
     } else {
+      batch.standing_in = true;
       random_destination(batch, row);
+      batch.standing_in = false;
     }
   }
 }
@@ -152,11 +161,13 @@ Negatives NegativeSampler::draw(const EventLog& positives, Protocol protocol,
                       .dst = std::vector<NodeId>(static_cast<std::size_t>(total))};
   const std::int64_t batches = (total + batch_size - 1) / batch_size;
   std::vector<std::int64_t> unavoidable(static_cast<std::size_t>(batches), 0);
+  std::vector<std::int64_t> genuine(static_cast<std::size_t>(batches), 0);
   parallel_for(batches, /*grain=*/4, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) {
       const auto first = static_cast<std::size_t>(b * batch_size);
       const auto size = static_cast<std::size_t>(std::min(batch_size, total - b * batch_size));
-      Batch batch{.src = positives.src.span().subspan(first, size),
+      Batch batch{.events = *histories_.full,
+                  .src = positives.src.span().subspan(first, size),
                   .time = positives.time.span().subspan(first, size),
                   .negative_src = std::span(negatives.src).subspan(first, size),
                   .negative_dst = std::span(negatives.dst).subspan(first, size),
@@ -184,9 +195,11 @@ Negatives NegativeSampler::draw(const EventLog& positives, Protocol protocol,
           break;
       }
       unavoidable[static_cast<std::size_t>(b)] = batch.unavoidable;
+      genuine[static_cast<std::size_t>(b)] = batch.genuine;
     }
   });
-  for (std::int64_t count : unavoidable) negatives.unavoidable += count;
+  negatives.unavoidable = std::accumulate(unavoidable.begin(), unavoidable.end(), std::int64_t{0});
+  negatives.genuine = std::accumulate(genuine.begin(), genuine.end(), std::int64_t{0});
   return negatives;
 }
 

@@ -62,6 +62,10 @@ struct Negatives {
   /// Rows where every destination is a partner of the source at that time, so that the negative is
   /// necessarily a positive. Zero on ordinary networks.
   std::int64_t unavoidable = 0;
+  /// Rows whose negative is what the protocol asks for and no event at its time. In the others
+  /// random ones stand in, where a network has nothing else: if all are of that sort, their AP says
+  /// nothing about the protocol's question.
+  std::int64_t genuine = 0;
 };
 
 /// May a randomly drawn negative (u, v) happen to be an event at its own time? On dense snapshots

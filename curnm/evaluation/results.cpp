@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "curnm/evaluation/baselines.h"
+#include "curnm/evaluation/measured.h"
 
 namespace curnm {
 
@@ -10,7 +11,7 @@ using nlohmann::ordered_json;
 
 ordered_json protocol_metrics(const std::vector<ProtocolScores>& scores, std::int64_t batch_size,
                               Contest ProtocolScores::*contest) {
-  ordered_json result;
+  ordered_json result = ordered_json::object();
   for (const ProtocolScores& entry : scores) {
     const auto& [positives, negatives] = entry.*contest;
     const LinkMetrics metrics = link_metrics(positives, negatives, batch_size);
@@ -35,7 +36,7 @@ ordered_json test_scorer(const LinkTask& task, const TestRequest& request,
       return;
     }
     const std::vector<ProtocolScores> scores =
-        score_protocols(*start(), *set, request.protocols, task.evaluation_batch());
+        score_protocols(*start(), *set, measured(*set, request.protocols), task.evaluation_batch());
     if (request.sink) request.sink(name, *set, scores);
     result[name] = protocol_metrics(scores, task.evaluation_batch());
     result[name]["events"] = set->positives.size();
@@ -72,7 +73,7 @@ std::vector<Rule> make_rules(const LinkTask& task) {
 
 ordered_json best_baselines(const std::vector<Rule>& rules, const EvaluationSet& set,
                             std::span<const Protocol> asked, std::int64_t batch_size) {
-  ordered_json best;
+  ordered_json best = ordered_json::object();
   for (const Rule& rule : rules) {
     const ordered_json all =
         protocol_metrics(score_protocols(*rule.scorer, set, asked, batch_size), batch_size);
@@ -113,7 +114,8 @@ void add_comparison(const LinkTask& task, const TestRequest& request, ordered_js
   const auto compare = [&](const std::string& suffix, const EvaluationSet* set) {
     result["best_baseline" + suffix] =
         set == nullptr ? ordered_json()
-                       : best_baselines(rules, *set, request.protocols, task.evaluation_batch());
+                       : best_baselines(rules, *set, measured(*set, request.protocols),
+                                        task.evaluation_batch());
     if (request.rank_among == 0) return;
     result["best_ranking" + suffix] =
         set == nullptr ? ordered_json() : best_ranking(rules, task, *set, request.rank_among);
@@ -121,6 +123,7 @@ void add_comparison(const LinkTask& task, const TestRequest& request, ordered_js
   compare("", &task.test());
   compare("_new", task.new_test());
   result["lookahead"] = name_of(task.options().lookahead);
+  result.update(facts_on_negatives(task));
 }
 
 }  // namespace curnm

@@ -30,9 +30,10 @@ nlohmann::ordered_json protocol_metrics(
 nlohmann::ordered_json to_json(const Ranking& ranking);
 
 /// A scorer on the test events and on the new-node test events: {"test": {...}, "test_new": {...}},
-/// with "mrr", a ranking, if requested; "test_single" and "test_new_single" are the same by one
-/// score for everything, where the scorer has an output for each question. `start` makes a scorer
-/// that has seen all events before the test, a new one for each pass.
+/// of the protocols that each can measure, with "mrr", a ranking, if requested; "test_single" and
+/// "test_new_single" are the same by one score for everything, where the scorer has an output for
+/// each question. `start` makes a scorer that has seen all events before the test, a new one for
+/// each pass.
 nlohmann::ordered_json test_scorer(const LinkTask& task, const TestRequest& request,
                                    const std::function<std::unique_ptr<Scorer>()>& start);
 
@@ -45,7 +46,8 @@ nlohmann::ordered_json rank_rules(const LinkTask& task, const RankingNegatives& 
 
 /// Adds the best rule of each protocol to the result of a test: best_baseline and
 /// best_baseline_new, {"random": {"name": ..., "ap": ...}, ...}; that of the ranking, where one was
-/// asked for, as best_ranking and best_ranking_new; and how the task was made.
+/// asked for, as best_ranking and best_ranking_new; how the task was made, and what it can measure
+/// (facts_on_negatives).
 void add_comparison(const LinkTask& task, const TestRequest& request,
                     nlohmann::ordered_json& result);
 

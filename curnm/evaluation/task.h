@@ -33,6 +33,12 @@ struct EvaluationSet {
   // test where validation must not see it.
   std::vector<NodeId> destinations;
   const History* pairs;
+
+  /// How many positives have a negative that the protocol asks for.
+  std::int64_t genuine(Protocol protocol) const {
+    return negatives[static_cast<std::size_t>(protocol)].genuine;
+  }
+  bool measures(Protocol protocol) const { return genuine(protocol) > 0; }
 };
 
 enum class SplitBy { kTime, kRoll, kAt };

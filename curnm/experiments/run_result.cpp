@@ -29,7 +29,7 @@ std::vector<EpochMetrics> curve_of(const std::vector<EpochRecord>& records) {
     const ordered_json line = to_json(record);
     ordered_json metrics = ordered_json::object();
     if (record.validation_mrr) metrics["validation_mrr"] = *record.validation_mrr;
-    for (const char* part : {"losses", "mining", "stages"}) {
+    for (const char* part : {"losses", "validation", "mining", "stages"}) {
       flatten(line[part], std::string(part) + ".", metrics);
     }
     curve.push_back({.epoch = record.epoch,

@@ -138,6 +138,15 @@ Split split(const EventLog& log, const Cuts& cuts, std::vector<NodeId> hidden) {
     if (log.size() > 0 && log.time.front() == log.time.back()) {
       fail("all {} events have the same time: there is no past to learn from", log.size());
     }
+    std::int64_t times = 1;
+    for (EventId e = 1; e < log.size(); ++e) times += log.time[e] != log.time[e - 1] ? 1 : 0;
+    if (constexpr std::int64_t kFew = 10; log.size() > kFew && times <= kFew) {
+      fail(
+          "the {} events have {} times in all, and cuts between them leave {} training, {} "
+          "validation and {} test events; --split at --validation-from T --test-from T cuts "
+          "elsewhere",
+          log.size(), times, parts.train.size(), parts.validation.size(), parts.test.size());
+    }
     fail(
         "the network is too small to split: {} training, {} validation and {} test events "
         "({} events, {} nodes hidden from training)",

@@ -70,8 +70,9 @@ class NegativeMiner : public Module {
 
   /// After the step.
   virtual void observe(const EventBatch&, const Candidates&, const Mined&) {}
-  /// After the validation of an epoch.
-  virtual void end_epoch(const Validation&) {}
+  /// After the validation of an epoch. Returns what the miner concludes from it, for the record of
+  /// that epoch.
+  virtual std::map<std::string, double> end_epoch(const Validation&) { return {}; }
 
   /// Values for the record of an epoch; called before `end_epoch`.
   virtual std::map<std::string, double> telemetry() const { return {}; }

@@ -26,9 +26,22 @@ struct MixtureOptions {
     visit(kOutputsField, outputs);
   }
   void check() const {
-    if (random + history + popular + random_pairs + former_pairs > 0) return;
-    throw OptionError(OptionError::Kind::kConflict, "mix-random",
-                      "a mixture of nothing: one of --mix-... must be above 0");
+    if (random + history + popular + random_pairs + former_pairs == 0) {
+      throw OptionError(OptionError::Kind::kConflict, "mix-random",
+                        "a mixture of nothing: one of --mix-... must be above 0");
+    }
+    if (outputs == Outputs::kSingle) return;
+    const auto need = [](double negatives, Question question, const char* option) {
+      if (negatives > 0) return;
+      throw OptionError(
+          OptionError::Kind::kConflict, option,
+          fmt::format("without --{} nothing teaches the output that answers which {}: give it "
+                      "some, or --outputs single for one score that learns from all negatives",
+                      option, name_of(question)));
+    };
+    need(random + popular, Question::kDestination, "mix-random");
+    need(history, Question::kPartner, "mix-history");
+    need(random_pairs + former_pairs, Question::kPair, "mix-random-pairs");
   }
 };
 

@@ -72,7 +72,10 @@ class TaserMiner final : public NegativeMiner {
                 confidence_.begin() + static_cast<std::ptrdiff_t>(batch.first));
   }
 
-  void end_epoch(const Validation&) override { draw(); }
+  std::map<std::string, double> end_epoch(const Validation&) override {
+    draw();
+    return {};
+  }
 
   std::vector<Tensor> state() const override {
     return {to_tensor(confidence_, at::kCPU), to_tensor(times_drawn_, at::kCPU)};

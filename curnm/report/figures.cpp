@@ -46,7 +46,18 @@ constexpr Part kScores[] = {{"mining.score_hard", "hard"},
 constexpr Part kLosses[] = {{"losses.positive", "positives"},
                             {"losses.random", "random negatives"},
                             {"losses.selected", "selected negatives"},
-                            {"losses.contrastive", "contrastive"}};
+                            {"losses.contrastive", "contrastive"},
+                            {"losses.negative", "negatives"}};
+// Likewise: each question has one colour in lines and areas.
+constexpr Part kQuestionAps[] = {{"validation.trans", "pair"},
+                                 {"validation.random", "destination"},
+                                 {"validation.source_historical", "partner"}};
+constexpr Part kQuestionPis[] = {{"mining.pi_pair", "pair"},
+                                 {"mining.pi_destination", "destination"},
+                                 {"mining.pi_partner", "partner"}};
+constexpr Part kQuestionShares[] = {{"mining.share_destination", "destination"},
+                                    {"mining.share_partner", "partner"},
+                                    {"mining.share_pair", "pair"}};
 
 /// Visits the epochs of runs that are drawn: all of a short training, every n-th of a long one, and
 /// the last.
@@ -290,6 +301,34 @@ std::string mining_figure(const RunResult& run) {
   }
   if (!selected.empty()) caption += " Selected: where the negatives trained on came from.";
   return figure(subject, body + scores + selected, caption);
+}
+
+std::string question_figure(std::string_view subject, const Runs& runs) {
+  std::vector<Curve> aps = curves_of(kQuestionAps, runs);
+  if (aps.size() < 2) aps.clear();  // one question is what the validation AP shows anyway
+  const std::vector<Curve> pis = curves_of(kQuestionPis, runs);
+  const Range epochs = epochs_of({{"", 0, validation_curve(runs)}});
+  std::string body = line_panel("validation AP by question", subject, aps, epochs);
+  std::string caption;
+  if (!body.empty()) {
+    caption = "AP on the validation events by what the negatives are wrong answers to.";
+  }
+  const std::string shares =
+      share_panel("negatives by question", subject, kQuestionShares, runs, epochs);
+  const std::string difficulty =
+      line_panel("difficulty π by question", subject, pis, epochs, Range{0, 1});
+  if (!shares.empty()) caption += " Negatives: the share that each question has.";
+  if (!difficulty.empty()) {
+    caption += " π: the share of a question's negatives that count most, the hardest ones.";
+  }
+  return figure(subject, body + shares + difficulty, caption);
+}
+
+bool has_question_curriculum(const Runs& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const RunResult* run) {
+    if (run->curve.empty()) return false;
+    return std::isfinite(number_in(metrics_of(*run, run->curve.front()), kQuestionPis[0].metric));
+  });
 }
 
 std::string variant_figure(const VariantTable::Group& group, const VariantTable& table) {

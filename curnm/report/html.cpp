@@ -178,7 +178,12 @@ std::string learning_figures(const Grid& grid) {
     for (std::size_t i = 0; i < grid.miners.size(); ++i) {
       methods.push_back({grid.miners[i], row.cells[i]});
     }
-    out += learning_figure(fmt::format("{} · {}", row.network, row.model), methods);
+    const std::string subject = fmt::format("{} · {}", row.network, row.model);
+    out += learning_figure(subject, methods);
+    for (const Method& method : methods) {
+      if (!has_question_curriculum(method.runs)) continue;
+      out += question_figure(fmt::format("{} · {}: questions", subject, method.name), method.runs);
+    }
   }
   return figures(out);
 }
@@ -236,7 +241,7 @@ void add_run(std::string& out, const RunResult& run) {
       out, "Learning",
       figures(learning_figure(fmt::format("{} · {}, seed {}", run.network, run.model, run.seed),
                               {{run.miner, {&run}}}) +
-              mining_figure(run)));
+              question_figure("questions", {&run}) + mining_figure(run)));
   add_section(out, "The run", figure_of(run_sheet(run)));
   out += folded("Options and machine",
                 figure_of(environment_sheet({&run})) + figure_of(options_sheet({&run})));

@@ -416,7 +416,8 @@ Sheet run_scores_sheet(const RunResult& run) {
     const double auc = find_score(run, measure.set, measure.protocol, "auc");
     const BaselineScore rule = find_baseline({&run}, measure);
     SheetCell cell = number(decimal(score, kScoreDigits), score);
-    if (std::isfinite(rule.value)) cell.mark = score < rule.value ? Mark::kBelow : Mark::kAbove;
+    if (score < rule.value) cell.mark = Mark::kBelow;
+    if (score > rule.value) cell.mark = Mark::kAbove;
     SheetCell title = row_label(question_text(measure), set_text(measure.set));
     add_candidates(title, candidates_of({&run}, measure));
     SheetCell best = number(decimal(rule.value, kScoreDigits), rule.value);

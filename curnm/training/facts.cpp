@@ -46,7 +46,7 @@ double best_validation(const RunSpec& run, const LinkTask& task, const char* wal
     fail("stopped while trying --walk on and off: the training had not begun");
   }
   double best = 0;
-  for (const EpochRecord& record : trainer.records()) best = std::max(best, record.validation_ap);
+  for (const EpochRecord& record : trainer.records()) best = std::max(best, record.selected());
   return best;
 }
 

@@ -1,6 +1,7 @@
 #include "curnm/training/trainer.h"
 
 #include "curnm/evaluation/evaluate.h"
+#include "curnm/evaluation/measured.h"
 #include "curnm/prediction/link_scorer.h"
 
 namespace curnm {
@@ -92,7 +93,8 @@ Validation Trainer::validate() {
   const std::vector<Tensor> train_end = learner_.state();
   learner_.use(task_.past());
   LinkScorer scorer(learner_, options_.seed);
-  const std::vector<Protocol> asked = protocols_of(options_.goal, options_.select_on);
+  const std::vector<Protocol> asked =
+      measured(task_.validation(), protocols_of(options_.goal, options_.select_on));
   Validation found;
   for (const ProtocolScores& scores :
        score_protocols(scorer, task_.validation(), asked, task_.evaluation_batch())) {
@@ -130,7 +132,7 @@ void Trainer::finish_epoch(TrainObserver& observer) {
     progress_.best.put("decoder", *learner_.decoder);
     progress_.best.put("state", learner_.state());
   }
-  learner_.miner->end_epoch(validation);
+  record.mining.merge(learner_.miner->end_epoch(validation));
   clock.mark(Stage::kValidate);
   progress_.records.push_back(record);
   progress_.current = {};
@@ -140,6 +142,7 @@ void Trainer::finish_epoch(TrainObserver& observer) {
 }
 
 TrainOutcome Trainer::run(TrainObserver& observer) {
+  check_goal(task_.validation(), options_.goal, options_.select_on);
   if (progress_.epoch == 0 && progress_.batch == 0) {
     for (const std::string& note : learner_.miner->notes()) observer.on_note(note);
   }

@@ -59,7 +59,8 @@ class Trainer {
   Trainer(const LinkTask& task, Learner learner, const TrainOptions& options);
 
   /// Trains until the epochs are over, validation stops improving, or the observer asks to stop.
-  /// Throws Error when the loss is no longer a finite number.
+  /// Throws Error when the loss is no longer a finite number, OptionError if validation cannot
+  /// measure the goal.
   TrainOutcome run(TrainObserver& observer);
 
   /// The weights of the best epoch, and the model's state at its end. Throws Error if there is none

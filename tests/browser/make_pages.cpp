@@ -24,6 +24,10 @@ ResultSet grid() {
   results.runs[70].state = RunState::kRunning;
   results.runs[70].scores.clear();
   results.runs[3].version = "0.0.9";
+  for (RunResult& run : results.runs) {
+    if (run.network != "USLegis" || run.model != "tgn" || run.miner != "curnm") continue;
+    run = testing::question_run(run.network, run.model, run.seed, .88, 45);
+  }
   for (const char* network : {"uci", "USLegis", "CanParl"}) {
     testing::add_variants(results, "ablation", network,
                           {{"complete", .85},
@@ -54,5 +58,8 @@ int main(int count, char** arguments) {
   const ResultSet single{.runs = {testing::full_run("uci", "tgn", "curnm", 0, .91, 39)}};
   testing::write_bytes(folder / "grid.html", html_report(grid(), {.title = "Negative mining"}));
   testing::write_bytes(folder / "run.html", html_report(single, {.title = "uci, TGN, CurNM"}));
+  const ResultSet questions{.runs = {testing::question_run("uci", "light", 0, .93, 40)}};
+  testing::write_bytes(folder / "questions.html",
+                       html_report(questions, {.title = "uci, a curriculum by question"}));
   testing::write_bytes(folder / "empty.html", html_report({}, {.title = "Nothing yet"}));
 }

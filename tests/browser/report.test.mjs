@@ -14,6 +14,7 @@ import { chromium } from "playwright-core";
 const pages = (process.env.CURNM_REPORT_PAGE ?? "").split(",").filter(Boolean);
 const screenshots = process.env.CURNM_SCREENSHOTS;
 const desktop = { width: 1280, height: 900 };
+const tablet = { width: 800, height: 1100 };
 const phone = { width: 390, height: 844 };
 
 let browser;
@@ -125,7 +126,7 @@ const poorContrasts = (page, least) =>
 for (const file of pages) {
   const name = path.basename(file, ".html");
 
-  for (const [device, viewport] of Object.entries({ desktop, phone })) {
+  for (const [device, viewport] of Object.entries({ desktop, tablet, phone })) {
     for (const colorScheme of ["light", "dark"]) {
       test(`${name}: ${device}, ${colorScheme}`, () =>
         visit(file, { viewport, colorScheme }, async (page) => {
@@ -140,6 +141,27 @@ for (const file of pages) {
         }));
     }
   }
+
+  test(`${name}: a question has one colour in the key of every chart`, () =>
+    visit(file, {}, async (page) => {
+      const colours = await page.evaluate(() => {
+        const found = {};
+        for (const panel of document.querySelectorAll(".panel")) {
+          if (!panel.textContent.endsWith("by question")) continue;
+          for (const item of panel.nextElementSibling.children) {
+            const style = getComputedStyle(item.querySelector("path"));
+            const colour = item.querySelector(".area") ? style.fill : style.stroke;
+            const [r, , b] = colour.match(/\d+/g).map(Number);
+            const hue = Math.abs(r - b) < 40 ? "grey" : r > b ? "warm" : "blue";
+            (found[item.textContent] ??= new Set()).add(hue);
+          }
+        }
+        return Object.entries(found).map(([label, hues]) => [label, ...hues]);
+      });
+      const expected = [["pair", "warm"], ["destination", "grey"], ["partner", "blue"]];
+      assert.deepEqual(colours, colours.length > 0 ? expected : []);
+      if (name === "questions") assert.equal(colours.length, 3);
+    }));
 
   test(`${name}: switches show one view at a time, without scripts`, () =>
     visit(file, { javaScriptEnabled: false }, async (page) => {

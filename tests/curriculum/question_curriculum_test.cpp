@@ -61,6 +61,16 @@ TEST(QuestionCurriculumTest, NothingLeftOrNotANumberChangesNoShare) {
   }
 }
 
+TEST(QuestionCurriculumTest, GainsAreAgainstTheEpochBefore) {
+  QuestionCurriculum curriculum = made();
+  EXPECT_TRUE(curriculum.record({{kDestination, 0.5}, {kPartner, 0.6}}).empty());
+  const auto gains = curriculum.record({{kDestination, 0.75}, {kPartner, 0.5}, {kPair, 0.9}});
+  EXPECT_EQ(gains.size(), 2U) << "nothing is known of pairs before";
+  EXPECT_NEAR(gains.at(kDestination), 0.25, 1e-12);
+  EXPECT_NEAR(gains.at(kPartner), -0.1, 1e-12);
+  EXPECT_NEAR(curriculum.record({{kPair, 0.8}}).at(kPair), -0.1, 1e-12);
+}
+
 TEST(QuestionCurriculumTest, StateContinues) {
   QuestionCurriculum curriculum = made();
   curriculum.record({{kDestination, 0.5}, {kPartner, 0.6}});
@@ -73,8 +83,7 @@ TEST(QuestionCurriculumTest, StateContinues) {
       EXPECT_EQ(restored.share(question), curriculum.share(question));
     }
     const std::map<Question, double> ap = {{kDestination, 0.7}, {kPartner, 0.5}, {kPair, 0.6}};
-    curriculum.record(ap);
-    restored.record(ap);
+    EXPECT_EQ(restored.record(ap), curriculum.record(ap));
   }
 }
 

@@ -16,6 +16,10 @@ TEST(GoalTest, AllQuestionsCountAlike) {
   EXPECT_DOUBLE_EQ(ap_of(kAp, Goal::kAll, SelectOn::kGoal), 0.75);
 }
 
+TEST(GoalTest, WhatIsNotMeasuredDoesNotCount) {
+  EXPECT_DOUBLE_EQ(ap_of({{"random", 0.9}, {"trans", 0.7}}, Goal::kAll, SelectOn::kGoal), 0.8);
+}
+
 TEST(GoalTest, OneQuestionAsksForItsProtocolAlone) {
   EXPECT_EQ(protocols_of(Goal::kPartner, SelectOn::kGoal), Protocols{Protocol::kSourceHistorical});
   EXPECT_EQ(ap_of(kAp, Goal::kDestination, SelectOn::kGoal), 0.9);

@@ -116,7 +116,10 @@ class BatchRules {
   void check(const Negatives& negatives, Protocol protocol) {
     switch (protocol) {
       case Protocol::kRandom:
-        for (std::int64_t row = begin_; row < end_; ++row) check_destination(negatives, row);
+        for (std::int64_t row = begin_; row < end_; ++row) {
+          check_destination(negatives, row);
+          count_genuine(negatives, row);
+        }
         break;
       case Protocol::kHistorical:
         check_seen(negatives, begin_, kNever);
@@ -128,6 +131,7 @@ class BatchRules {
         const std::int64_t middle = begin_ + (end_ - begin_) / 2;
         for (std::int64_t row = begin_; row < middle; ++row) {
           check_pair(negatives, row, collisions_ == Collisions::kNowhere);
+          count_genuine(negatives, row);
         }
         check_seen(negatives, middle, kNever);
         break;
@@ -150,6 +154,7 @@ class BatchRules {
       const NodePair pair = pair_at(negatives, row);
       EXPECT_TRUE(candidates.contains(pair)) << pair.first << " -> " << pair.second;
       EXPECT_TRUE(drawn.insert(pair).second) << pair.first << " -> " << pair.second << " twice";
+      count_genuine(negatives, row);
     }
   }
 
@@ -161,6 +166,7 @@ class BatchRules {
   }
 
   std::int64_t unavoidable() const { return unavoidable_; }
+  std::int64_t genuine() const { return genuine_; }
 
  private:
   /// The source of the positive with any destination, or one that it does not meet at that time.
@@ -205,6 +211,12 @@ class BatchRules {
     if (history.empty()) return check_destination(negatives, row);
     EXPECT_EQ(pair.first, u);
     EXPECT_TRUE(history.contains(pair.second)) << pair.second << " is not in H of " << u;
+    count_genuine(negatives, row);
+  }
+
+  /// For rows of the protocol's own kind.
+  void count_genuine(const Negatives& negatives, std::int64_t row) {
+    genuine_ += collides(pair_at(negatives, row), row) ? 0 : 1;
   }
 
   bool collides(const NodePair& pair, std::int64_t row) const {
@@ -232,6 +244,7 @@ class BatchRules {
   std::set<NodeId> sources_;
   std::set<NodeId> destinations_;
   std::int64_t unavoidable_ = 0;
+  std::int64_t genuine_ = 0;
 };
 
 void expect_legal(const Setting& setting, Protocol protocol, const NegativeOptions& options,
@@ -240,13 +253,16 @@ void expect_legal(const Setting& setting, Protocol protocol, const NegativeOptio
   ASSERT_EQ(static_cast<std::int64_t>(negatives.src.size()), total);
   ASSERT_EQ(static_cast<std::int64_t>(negatives.dst.size()), total);
   std::int64_t unavoidable = 0;
+  std::int64_t genuine = 0;
   for (std::int64_t begin = 0; begin < total; begin += options.batch_size) {
     BatchRules rules(setting, options.collisions, begin,
                      std::min(begin + options.batch_size, total));
     rules.check(negatives, protocol);
     unavoidable += rules.unavoidable();
+    genuine += rules.genuine();
   }
   EXPECT_EQ(negatives.unavoidable, unavoidable);
+  EXPECT_EQ(negatives.genuine, genuine);
 }
 
 std::vector<NodePair> pairs_of(const Negatives& negatives) {

@@ -41,6 +41,7 @@ TEST_F(RunResultTest, TellsWhatARunDid) {
   const auto metrics = nlohmann::json::parse(run.curve[1].metrics);
   EXPECT_EQ(metrics["mining.pi"], 0.95);
   EXPECT_EQ(metrics["losses.random"], 0.5);
+  EXPECT_EQ(metrics["validation.trans"], 0.7);
   EXPECT_EQ(metrics["stages.embed"], 0);
 }
 

@@ -103,13 +103,20 @@ TEST(QuestionCurnmTest, TheBudgetIsDividedByTheSharesOfQuestions) {
     return found;
   };
   for (const auto& [question, count] : counts()) EXPECT_NEAR(count, 1, 0.06) << name_of(question);
-  miner->end_epoch({.ap = {{"random", 0.9}, {"source_historical", 0.7}, {"trans", 0.9}}});
+  EXPECT_TRUE(
+      miner->end_epoch({.ap = {{"random", 0.9}, {"source_historical", 0.7}, {"trans", 0.9}}})
+          .empty())
+      << "there is nothing to gain on";
   const auto after = counts();
   EXPECT_NEAR(after.at(Question::kDestination), 3 * (1 / 6.0 + 0.1), 0.06);
   EXPECT_NEAR(after.at(Question::kPartner), 3 * (1 / 6.0 + 0.3), 0.06);
   const auto facts = miner->telemetry();
   EXPECT_NEAR(facts.at("share_partner"), 1 / 6.0 + 0.3, 1e-12);
   EXPECT_EQ(facts.at("pi_pair"), 1);
+  const auto gains = miner->end_epoch({.ap = {{"random", 0.8}, {"trans", 0.95}}});
+  EXPECT_EQ(gains.size(), 2U) << "partners were not measured";
+  EXPECT_NEAR(gains.at("gain_destination"), -0.1, 1e-12);
+  EXPECT_NEAR(gains.at("gain_pair"), 0.05, 1e-12);
 }
 
 TEST(MixtureMinerTest, ProposesWhatWasAskedFor) {
@@ -118,7 +125,8 @@ TEST(MixtureMinerTest, ProposesWhatWasAskedFor) {
                                                {"mix-history", "0"},
                                                {"mix-popular", "1"},
                                                {"mix-random-pairs", "0"},
-                                               {"mix-former-pairs", "2"}});
+                                               {"mix-former-pairs", "2"},
+                                               {"outputs", "single"}});
   const EventBatch late = network.batch(150, 200);
   const Candidates found = miner->propose(late, Rng(1, Stream::kTest));
   std::map<CandidateKind, std::int64_t> counts;
@@ -126,8 +134,22 @@ TEST(MixtureMinerTest, ProposesWhatWasAskedFor) {
   EXPECT_EQ(counts, (std::map<CandidateKind, std::int64_t>{{CandidateKind::kRandom, 150},
                                                            {CandidateKind::kPopular, 50},
                                                            {CandidateKind::kFormerPair, 100}}));
-  EXPECT_EQ(miner->outputs(), Outputs::kByQuestion);
-  EXPECT_EQ(network.miner("mixture", {{"outputs", "single"}})->outputs(), Outputs::kSingle);
+  EXPECT_EQ(miner->outputs(), Outputs::kSingle);
+  EXPECT_EQ(network.miner("mixture")->outputs(), Outputs::kByQuestion);
+}
+
+TEST(MixtureMinerTest, AnOutputThatNothingTeachesIsRefused) {
+  const MiningNetwork network(random_log(3));
+  const auto refused = [&](const GivenOptions& given, const std::string& flag) {
+    return fails<OptionError>([&] { network.miner("mixture", given); },
+                              {"without " + flag, "--outputs single"});
+  };
+  EXPECT_TRUE(refused({{"mix-random", "0"}}, "--mix-random"));
+  EXPECT_TRUE(refused({{"mix-history", "0"}}, "--mix-history"));
+  EXPECT_TRUE(
+      refused({{"mix-random-pairs", "0"}, {"mix-former-pairs", "0"}}, "--mix-random-pairs"));
+  EXPECT_NO_THROW(network.miner("mixture", {{"mix-random", "0"}, {"mix-popular", "1"}}));
+  EXPECT_NO_THROW(network.miner("mixture", {{"mix-history", "0"}, {"outputs", "single"}}));
 }
 
 TEST(MixtureMinerTest, OfNothingIsRefused) {

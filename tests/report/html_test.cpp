@@ -128,6 +128,51 @@ TEST(HtmlReportTest, ASingleRunShowsAllOfIt) {
   }
 }
 
+TEST(HtmlReportTest, ACurriculumByQuestionIsDrawn) {
+  const RunResult run = testing::question_run("uci", "light", 0, .9, 20);
+  const std::string page = html_report({.runs = {run}}, {});
+  EXPECT_EQ(tag_fault(page), "");
+  for (const char* part :
+       {">validation AP by question<", ">negatives by question<", ">difficulty π by question<",
+        ">negatives</li>", "questions: negatives by question"}) {
+    EXPECT_EQ(count_of(page, part), 1U) << part;
+  }
+  const std::string without =
+      html_report({.runs = {full_run("uci", "tgn", "curnm", 0, .9, 20)}}, {});
+  EXPECT_EQ(without.find("by question"), std::string::npos);
+}
+
+TEST(HtmlReportTest, OfSeveralRunsThoseWithACurriculumByQuestionShowIt) {
+  ResultSet results = full_grid({"uci", "mine"}, {"light"}, /*seeds=*/2, /*epochs=*/12);
+  for (RunResult& run : results.runs) {
+    if (run.miner != "curnm" || run.network != "uci") continue;
+    run = testing::question_run("uci", "light", run.seed, .9, 12);
+  }
+  const std::string page = html_report(results, {});
+  EXPECT_EQ(tag_fault(page), "");
+  EXPECT_EQ(count_of(page, "<h4>uci · light · curnm: questions</h4>"), 1U);
+  EXPECT_EQ(count_of(page, ">negatives by question<"), 1U);
+}
+
+// A question that the network cannot measure has no AP, but a share of the negatives.
+TEST(HtmlReportTest, AQuestionWithoutAPIsLeftOut) {
+  RunResult run = testing::question_run("uci", "light", 0, .9, 20);
+  const auto without = [&](const char* name) {
+    for (EpochMetrics& epoch : run.curve) {
+      auto metrics = nlohmann::ordered_json::parse(epoch.metrics);
+      metrics.erase(name);
+      epoch.metrics = metrics.dump();
+    }
+    return html_report({.runs = {run}}, {});
+  };
+  const std::string two = without("validation.source_historical");
+  EXPECT_EQ(count_of(two, ">partner</li>"), 2U) << "share and difficulty";
+  EXPECT_EQ(count_of(two, ">pair</li>"), 3U);
+  EXPECT_NE(two.find(">negatives by question<"), std::string::npos);
+  const std::string one = without("validation.trans");
+  EXPECT_EQ(one.find(">validation AP by question<"), std::string::npos) << "that of the run";
+}
+
 TEST(HtmlReportTest, RunsThatJustBeganMakeAPage) {
   RunResult waiting;
   waiting.network = "uci";

@@ -276,7 +276,7 @@ TEST(StandardisationTest, MeanAndDeviationByColumnAndAtMostFive) {
 }
 
 TEST(PairStatisticsEdgeTest, ManyEventsOfOnePair) {
-  constexpr std::int64_t kMany = 200'000;
+  constexpr std::int64_t kMany = 1'000'000;
   std::vector<NodeId> src(kMany, 0);
   std::vector<NodeId> dst(kMany, 1);
   std::vector<Timestamp> time(kMany);

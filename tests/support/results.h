@@ -111,6 +111,32 @@ inline RunResult full_run(std::string network, std::string model, std::string mi
   return run;
 }
 
+/// The same with a curriculum by question, as `--outputs questions` leaves it.
+inline RunResult question_run(std::string network, std::string model, std::int64_t seed, double ap,
+                              std::int64_t epochs) {
+  RunResult run = full_run(std::move(network), std::move(model), "curnm", seed, ap, epochs);
+  run.options["miner"] = {{"outputs", "questions"}, {"budget", 2}};
+  for (EpochMetrics& epoch : run.curve) {
+    const auto e = static_cast<double>(epoch.epoch);
+    const double partner = .25 + .2 * std::exp(-e / 12);
+    epoch.metrics = nlohmann::ordered_json{
+        {"losses.positive", 2 * std::exp(-e / 30)},
+        {"losses.negative", 1.9 * std::exp(-e / 25)},
+        {"validation.random", epoch.validation_ap + .03},
+        {"validation.source_historical",
+         epoch.validation_ap - .06 + .02 * noise(seed, epoch.epoch)},
+        {"validation.trans", epoch.validation_ap + .02},
+        {"mining.pi_destination", std::max(.3, 1 - .02 * e)},
+        {"mining.pi_partner", std::max(.3, 1 - .01 * e)},
+        {"mining.pi_pair", std::max(.3, 1 - .03 * e)},
+        {"mining.share_destination", .6 - partner},
+        {"mining.share_partner", partner},
+        {"mining.share_pair",
+         .4}}.dump();
+  }
+  return run;
+}
+
 /// All miners on every network and model; `networks` may be names or anything a user typed.
 inline ResultSet full_grid(const std::vector<std::string>& networks,
                            const std::vector<std::string>& models, std::int64_t seeds,

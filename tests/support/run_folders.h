@@ -24,6 +24,7 @@ inline void write_run_folder(const std::filesystem::path& folder) {
                                     .losses = {{"random", 0.5}},
                                     .mining = {{"pi", 0.95}},
                                     .validation_ap = 0.7,
+                                    .validation = {{"trans", 0.7}},
                                     .best = true,
                                     .seconds = 1}});
   write_bytes(folder / "result.json",

@@ -182,6 +182,24 @@ TEST(QuestionCurriculumTest, ResumesToTheSameBits) {
       {13, 40, 61, 84});
 }
 
+TEST(QuestionCurriculumTest, RecordsWhatEachQuestionGains) {
+  TrainingSession session = session_of(
+      quick("light",
+            {{"epochs", "3"}, {"decoder", "pair"}, {"miner", "curnm"}, {"outputs", "questions"}}),
+      small_network());
+  train(session);
+  const std::vector<EpochRecord>& records = session.records();
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_FALSE(records[0].mining.contains("gain_pair"));
+  for (std::size_t e = 1; e < records.size(); ++e) {
+    for (const Question question : kQuestions) {
+      const std::string protocol(name_of(protocol_of(question)));
+      EXPECT_DOUBLE_EQ(records[e].mining.at(fmt::format("gain_{}", name_of(question))),
+                       records[e].validation.at(protocol) - records[e - 1].validation.at(protocol));
+    }
+  }
+}
+
 // At full width, where products are large enough for more than one thread.
 TEST_P(EveryModel, ThreadsDoNotMatterToTheBit) {
   Dataset network = small_network();

@@ -40,13 +40,17 @@ class QuestionCurnm final : public NegativeMiner {
     return learn_by_question(embedded, candidates.extra, decoder, pi);
   }
 
-  void end_epoch(const Validation& validation) override {
+  std::map<std::string, double> end_epoch(const Validation& validation) override {
     std::map<Question, double> ap;
     for (const Question question : kQuestions) {
       const auto found = validation.ap.find(std::string(name_of(protocol_of(question))));
       if (found != validation.ap.end()) ap[question] = found->second;
     }
-    curriculum_.record(ap);
+    std::map<std::string, double> facts;
+    for (const auto& [question, gain] : curriculum_.record(ap)) {
+      facts[fmt::format("gain_{}", name_of(question))] = gain;
+    }
+    return facts;
   }
 
   std::map<std::string, double> telemetry() const override {

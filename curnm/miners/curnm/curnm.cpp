@@ -113,12 +113,13 @@ class CurnmMiner final : public NegativeMiner {
     refreshed_ += batch.size() * cache_->slots();
   }
 
-  void end_epoch(const Validation& validation) override {
+  std::map<std::string, double> end_epoch(const Validation& validation) override {
     curriculum_.record(follows_training()
                            ? training_auc_sum_ / static_cast<double>(training_batches_)
                            : validation.metric);
     training_auc_sum_ = 0;
     training_batches_ = renewed_ = refreshed_ = 0;
+    return {};
   }
 
   std::map<std::string, double> telemetry() const override {
