@@ -59,10 +59,10 @@ void print_table(const ResultSet& results, const ResultsFlags& flags) {
              "experiment, reason");
   for (std::size_t i = 0; i < results.runs.size(); ++i) {
     const RunResult& run = results.runs[i];
-    std::string reason = run.reason;
+    std::string reason = printable(run.reason);
     std::ranges::replace(reason, '\n', ' ');
-    fmt::print("{:>5}  {:<{}}  {:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>9}  {}{}\n", run.id, run.network,
-               width, run.model, run.miner, run.seed, state_name(run.state),
+    fmt::print("{:>5}  {:<{}}  {:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>9}  {}{}\n", run.id,
+               printable(run.network), width, run.model, run.miner, run.seed, state_name(run.state),
                number(find_score(run, "test", flags.protocol, flags.metric)),
                number(find_score(run, "test_new", flags.protocol, flags.metric)),
                number(run.seconds_per_epoch, 2), places(results, i),
@@ -100,7 +100,7 @@ ordered_json to_json(const ResultSet& results) {
                    {"model", run.model},
                    {"miner", run.miner},
                    {"seed", run.seed},
-                   {"flags", run.flags},
+                   {"flags", flags_json(run.flags)},
                    {"state", state_name(run.state)},
                    {"reason", run.reason},
                    {"folder", run.folder},
