@@ -13,6 +13,11 @@ std::string IdMap::name(NodeId node) const {
   return {text.data() + offsets[node], text.data() + offsets[node + 1]};
 }
 
+bool are_valid(const IdMap& ids) {
+  return std::is_sorted(ids.offsets.begin(), ids.offsets.end()) && ids.offsets.front() == 0 &&
+         ids.offsets.back() == ids.text.size();
+}
+
 NodeId IdTable::intern(std::string_view name) {
   if (offsets_.size() * 2 > slots_.size()) grow();
   NodeId& node = slots_[slot(name)];

@@ -21,6 +21,9 @@ struct IdMap {
   std::string name(NodeId node) const;
 };
 
+/// Whether offsets and text fit together. REQUIRES: it is not empty.
+bool are_valid(const IdMap& ids);
+
 /// Gives outside names dense numbers in the order of their first appearance.
 class IdTable {
  public:
