@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/machine.h"
@@ -28,41 +29,77 @@ std::string loaded_blas() {
   return "unknown";
 }
 
-void run_doctor() {
-  set_threads(0);
+/// What was found about this machine.
+struct Findings {
+  std::string blas;
+  Environment machine;
+  bool avx2 = false;
+  bool avx512 = false;
+  double gflops = 0;
   std::vector<std::string> warnings;
-  const double gflops = gemm_gflops();
-  const std::string blas = loaded_blas();
-  const Environment machine = this_machine();
-  const bool avx2 = __builtin_cpu_supports("avx2") != 0;
-  const bool avx512 = __builtin_cpu_supports("avx512f") != 0;
-  fmt::print("curnm      {}\n", kVersion);
-  fmt::print("LibTorch   {}{}\n", libtorch_version(), libtorch_has_cuda() ? ", CUDA" : "");
-  fmt::print("BLAS       {}\n", blas);
-  fmt::print("CPU        {}{}{}\n", machine.cpu, avx2 ? ", AVX2" : "", avx512 ? ", AVX-512" : "");
-  fmt::print("threads    {} of {} cores (core), {} (LibTorch)\n", num_threads(), machine.cores,
-             libtorch_threads());
-  fmt::print("GEMM       {:.0f} GF/s, {:.0f} per thread\n", gflops, gflops / libtorch_threads());
+};
 
-  if (blas.find("pthread") != std::string::npos) {
-    warnings.push_back(
+Findings examine() {
+  set_threads(0);
+  Findings found{.blas = "",  // known once it has been used
+                 .machine = this_machine(),
+                 .avx2 = __builtin_cpu_supports("avx2") != 0,
+                 .avx512 = __builtin_cpu_supports("avx512f") != 0,
+                 .gflops = gemm_gflops()};
+  found.blas = loaded_blas();
+  const auto has = [&](const char* name) { return found.blas.find(name) != std::string::npos; };
+  if (has("pthread")) {
+    found.warnings.push_back(
         "this OpenBLAS has threads of its own, which fight with OpenMP for the cores: "
         "install libopenblas0-openmp (./dev build selects it)");
-  } else if (blas.find("openblas") == std::string::npos && blas.find("mkl") == std::string::npos) {
-    warnings.push_back("this BLAS is slow: install libopenblas0-openmp (./dev build selects it)");
+  } else if (!has("openblas") && !has("mkl")) {
+    found.warnings.push_back(
+        "this BLAS is slow: install libopenblas0-openmp (./dev build selects it)");
   }
-  if (!avx2) warnings.push_back("this CPU has no AVX2: training will be several times slower");
-  if (gflops < 20 * libtorch_threads()) {
-    warnings.push_back("matrix products are slow: do other programs keep the cores busy?");
+  if (!found.avx2) {
+    found.warnings.push_back("this CPU has no AVX2: training will be several times slower");
   }
-  for (const std::string& warning : warnings) fmt::print("warning    {}\n", warning);
-  if (warnings.empty()) fmt::print("all well\n");
+  if (found.gflops < 20 * libtorch_threads()) {
+    found.warnings.push_back("matrix products are slow: do other programs keep the cores busy?");
+  }
+  return found;
+}
+
+void print_json(const Findings& found) {
+  const nlohmann::ordered_json json = {
+      {"version", kVersion},         {"libtorch", libtorch_version()},
+      {"cuda", libtorch_has_cuda()}, {"blas", found.blas},
+      {"avx2", found.avx2},          {"avx512", found.avx512},
+      {"threads", num_threads()},    {"libtorch_threads", libtorch_threads()},
+      {"gemm_gflops", found.gflops}, {"environment", to_json(found.machine)},
+      {"warnings", found.warnings}};
+  fmt::print("{}\n", json.dump(2));
+}
+
+void print_text(const Findings& found) {
+  fmt::print("curnm      {}\n", kVersion);
+  fmt::print("LibTorch   {}{}\n", libtorch_version(), libtorch_has_cuda() ? ", CUDA" : "");
+  fmt::print("BLAS       {}\n", found.blas);
+  fmt::print("CPU        {}{}{}\n", found.machine.cpu, found.avx2 ? ", AVX2" : "",
+             found.avx512 ? ", AVX-512" : "");
+  fmt::print("threads    {} of {} cores (core), {} (LibTorch)\n", num_threads(),
+             found.machine.cores, libtorch_threads());
+  fmt::print("GEMM       {:.0f} GF/s, {:.0f} per thread\n", found.gflops,
+             found.gflops / libtorch_threads());
+  for (const std::string& warning : found.warnings) fmt::print("warning    {}\n", warning);
+  if (found.warnings.empty()) fmt::print("all well\n");
 }
 
 }  // namespace
 
 void add_doctor(CLI::App& app) {
-  app.add_subcommand("doctor", "Check that this machine will be fast")->callback(run_doctor);
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("doctor", "Check that this machine will be fast");
+  command->add_flag("--json", *json, "one JSON document");
+  command->callback([json] {
+    const Findings found = examine();
+    *json ? print_json(found) : print_text(found);
+  });
 }
 
 }  // namespace curnm::cli

@@ -99,7 +99,8 @@ ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
   TrainingSession session = open_session(flags);
   on_task(session.task());
   session.resume(RunFolder(flags.target));
-  ordered_json result = session.test(request);
+  ordered_json result = identity_json(session.spec(), session.task().dataset().name);
+  result.update(session.test(request));
   add_comparison(session.task(), request, result);
   return result;
 }
@@ -190,9 +191,9 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
   }
   if (is_rule) refuse_flags(command, {"--data"}, "a rule: it is for runs");
   if (!is_rule && folder.exists() && !folder.is_run()) {
-    throw UsageError(fmt::format(
+    fail<UnusableRun>(
         "{} is not a run: it has no options.json (--model tests a rule without learning on DATA)",
-        flags.target));
+        flags.target);
   }
   const auto on_task = [&](const LinkTask& task) {
     // Whoever asks for one protocol gets a ranking only if asked for, too.

@@ -7,6 +7,7 @@
 #include "cli/jobs.h"
 #include "cli/networks.h"
 #include "cli/signals.h"
+#include "curnm/base/names.h"
 #include "curnm/experiments/estimate.h"
 #include "curnm/miners/registry.h"
 #include "curnm/models/registry.h"
@@ -25,8 +26,8 @@ class Plan {
  public:
   void add(const Job& job, RunState state) {
     const std::string row = fmt::format("{:<17} {:<6} {}", job.network, job.model, job.variant);
-    remember(rows_, row);
-    remember(columns_, job.miner);
+    if (known_.insert("row " + row).second) rows_.push_back(row);
+    if (known_.insert("column " + job.miner).second) columns_.push_back(job.miner);
     Count& count = counts_[{row, job.miner}];
     ++count.all;
     count.done += state == RunState::kDone;
@@ -50,10 +51,6 @@ class Plan {
     int all = 0, done = 0, failed = 0;
   };
 
-  static void remember(std::vector<std::string>& names, const std::string& name) {
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  }
-
   /// Finished out of all, and how many failed: "1/3", "1/3 2!".
   std::string text(const std::string& row, const std::string& column) const {
     const auto found = counts_.find({row, column});
@@ -63,8 +60,9 @@ class Plan {
                        count.failed > 0 ? fmt::format(" {}!", count.failed) : "");
   }
 
-  std::vector<std::string> rows_;
-  std::vector<std::string> columns_;
+  std::set<std::string> known_;       // rows and columns
+  std::vector<std::string> rows_;     // in the order of the file
+  std::vector<std::string> columns_;  // likewise
   std::map<std::pair<std::string, std::string>, Count> counts_;
 };
 
@@ -89,10 +87,16 @@ class Networks {
     const auto found = networks_.find(name);
     if (found != networks_.end()) return found->second;
     const NamedNetwork& network = networks_[name] = find_named_network(name, folder_, fetch_);
-    if (!network.missing.empty()) say("warning: {}\n", network.missing);
+    if (!network.missing.empty()) {
+      say("warning: {}\n", printable(network.missing));
+      ++missing_;
+    }
     refuse_other_data(name, network, known);
     return network;
   }
+
+  /// Networks that runs need and that cannot be had.
+  int missing() const { return missing_; }
 
   /// For runs that have ended: checks only that the data, if present, is still the same.
   void check(const std::string& name, const ResultSet& known) {
@@ -103,6 +107,7 @@ class Networks {
  private:
   std::filesystem::path folder_;
   bool fetch_;
+  int missing_ = 0;
   std::map<std::string, NamedNetwork> networks_;
   std::set<std::string> checked_;
 };
@@ -120,6 +125,7 @@ struct Work {
 Work remaining_work(const Experiment& experiment, const std::vector<RunState>& states,
                     Networks& networks, const ResultSet& known) {
   Work work;
+  const Estimates estimates(known);
   std::set<std::string> seen;
   for (std::size_t i = 0; i < states.size(); ++i) {
     const Job& job = experiment.jobs[i];
@@ -131,7 +137,7 @@ Work remaining_work(const Experiment& experiment, const std::vector<RunState>& s
     }
     work.jobs.push_back(i);
     work.seconds.push_back(
-        estimated_seconds(job, networks.at(job.network, known).events, job.epochs, known));
+        estimates.seconds(job, networks.at(job.network, known).events, job.epochs));
   }
   return work;
 }
@@ -153,7 +159,7 @@ RunState state_for(RunState state, const GridFlags& flags) {
   return state == RunState::kFailed && flags.retry_failed ? RunState::kWaiting : state;
 }
 
-/// Shows the plan only: no store is created or changed.
+/// Shows the plan only: no store is created or changed. 1 if it cannot be carried out.
 int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
   std::optional<ResultStore> store;
   if (std::filesystem::exists(flags.grid.store)) {
@@ -168,7 +174,7 @@ int show_plan(const Experiment& experiment, const ExperimentFlags& flags) {
   Networks networks(flags.grid.data_folder, /*fetch=*/false);
   const Work work = remaining_work(experiment, states, networks, known);
   fmt::print("{}", describe_work(work, runner_options(flags.grid)));
-  return 0;
+  return networks.missing() > 0 ? 1 : 0;
 }
 
 /// A file whose options have all changed is recognised by its title; without a title it cannot be.

@@ -15,6 +15,7 @@ struct FetchFlags {
   std::string out;
   std::string url;
   std::string cache;
+  std::int64_t unpack_limit = 0;
   bool force = false;
 };
 
@@ -48,7 +49,8 @@ void run_fetch(const FetchFlags& flags) {
   const CatalogEntry& entry = find_network(flags.name);
   const std::string out = flags.out.empty() ? fmt::format("data/{}", entry.name) : flags.out;
   check_target(out, flags.force);  // before a long download
-  const Dataset dataset = fetch_with_bar(entry, {.cache = flags.cache, .url = flags.url});
+  const Dataset dataset = fetch_with_bar(
+      entry, {.cache = flags.cache, .url = flags.url, .unpack = {.bytes = flags.unpack_limit}});
   save_dataset(dataset, out, flags.force);
   print_saved(dataset, out);
 }
@@ -80,6 +82,11 @@ void add_fetch(CLI::App& app) {
   command->add_option("--out", flags->out, "folder to write (default: data/NAME)");
   command->add_option("--url", flags->url, "another address of the same file");
   command->add_option("--cache", flags->cache, "folder of the downloads")->capture_default_str();
+  command
+      ->add_option("--unpack-limit", flags->unpack_limit,
+                   "bytes that an archive may unpack to; 0: 50 times its size, at least 256 MB")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 50))
+      ->capture_default_str();
   command->add_flag("--force", flags->force, "replace an existing data set");
   command->callback([flags] { run_fetch(*flags); });
 }

@@ -49,6 +49,8 @@ void reject_leftovers(const CLI::App& app) {
                std::vector<std::string_view>(names.begin(), names.end()));
 }
 
+void complain(const std::exception& error) { say("curnm: {}\n", printable(error.what())); }
+
 int run(int argc, char** argv) {
   CLI::App app{"Trains temporal graph networks with curriculum negative mining.", "curnm"};
   app.set_version_flag("--version", std::string(kVersion));
@@ -99,6 +101,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   curnm::cli::sleep_while_waiting(argv);
   curnm::cli::keep_freed_memory();
+  curnm::cli::explain_lost_files();
   // A closed pipe or a file size limit makes a write fail instead of killing the program: a
   // training can still save its state.
   std::signal(SIGPIPE, SIG_IGN);
@@ -111,13 +114,13 @@ int main(int argc, char** argv) {
     }
     return code;
   } catch (const curnm::UsageError& error) {
-    curnm::cli::say("curnm: {}\n", error.what());
+    curnm::cli::complain(error);
     return curnm::cli::kUsage;
   } catch (const curnm::UnusableRun& error) {
-    curnm::cli::say("curnm: {}\n", error.what());
+    curnm::cli::complain(error);
     return curnm::kUnusableRun;
   } catch (const curnm::DiskFull& error) {
-    curnm::cli::say("curnm: {}\n", error.what());
+    curnm::cli::complain(error);
     return curnm::kDiskIsFull;
   } catch (const std::bad_alloc&) {
     curnm::cli::say("curnm: not enough memory\n");
@@ -128,7 +131,7 @@ int main(int argc, char** argv) {
     if (failed != nullptr && failed->code() == std::errc::broken_pipe) {
       return curnm::cli::kClosedPipe;
     }
-    curnm::cli::say("curnm: {}\n", error.what());
+    curnm::cli::complain(error);
     const int signal = curnm::cli::received_signal();
     return signal == 0 ? curnm::cli::kFailure : 128 + signal;
   }

@@ -43,7 +43,8 @@ NamedNetwork fetched(const CatalogEntry& entry, const fs::path& folder) {
 }  // namespace
 
 std::string network_name(const std::string& name, const fs::path& folder) {
-  if (!is_text(name)) fail("the name of a network has to be UTF-8, so that results can have it");
+  if (!is_text(name))
+    fail<UsageError>("the name of a network has to be UTF-8, so that results can have it");
   std::error_code unusable;
   const CatalogEntry* published = look_up_network(name);
   if (published == nullptr || fs::exists(folder / name, unusable)) return name;

@@ -46,7 +46,7 @@ RunResult read_run(const std::string& source) {
   const fs::path folder = source;
   const fs::path store = folder / fs::path(GridFlags().store).filename();
   if (!RunFolder(folder).is_run() && fs::exists(store)) {
-    fail("{} is a folder; the store in it is {}", source, store.string());
+    fail<UnusableRun>("{} is not a run; the store in it is {}", source, store.string());
   }
   RunResult run = read_run_folder(folder);
   if (run.state == RunState::kPaused && is_locked(RunFolder(folder).options())) {

@@ -69,10 +69,10 @@ void print_table(const ResultSet& results, const ResultsFlags& flags) {
              among("among"), "s/epoch", "experiment, reason");
   for (std::size_t i = 0; i < results.runs.size(); ++i) {
     const RunResult& run = results.runs[i];
-    std::string reason = run.reason;
+    std::string reason = printable(run.reason);
     std::ranges::replace(reason, '\n', ' ');
     fmt::print("{:>5}  {:<{}}  {:<8}{:<8}{:>4}  {:<8}{:>8}{:>10}{:>8}{}{:>9}  {}{}\n", run.id,
-               run.network, width, run.model, run.miner, run.seed, state_name(run.state),
+               printable(run.network), width, run.model, run.miner, run.seed, state_name(run.state),
                number(find_score(run, "test", measure.protocol, measure.metric)),
                number(find_score(run, "test_new", measure.protocol, measure.metric)),
                number(find_baseline({&run}, measure).value), among(candidates_of({&run}, measure)),
@@ -118,7 +118,7 @@ ordered_json to_json(const ResultSet& results) {
                    {"model", run.model},
                    {"miner", run.miner},
                    {"seed", run.seed},
-                   {"flags", run.flags},
+                   {"flags", flags_json(run.flags)},
                    {"state", state_name(run.state)},
                    {"reason", run.reason},
                    {"folder", run.folder},

@@ -1,9 +1,12 @@
 #include "cli/signals.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <string_view>
 
 namespace curnm::cli {
 namespace {
@@ -29,7 +32,18 @@ extern "C" void remember_signal(int signal) {
   received = signal;
 }
 
+/// Only what a signal handler may do.
+extern "C" void lost_file(int) {
+  constexpr std::string_view kReason =
+      "\ncurnm: a file in use has become shorter, or its disk fails; what was saved before is "
+      "unharmed\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kReason.data(), kReason.size());
+  ::_exit(1);
+}
+
 }  // namespace
+
+void explain_lost_files() { std::signal(SIGBUS, lost_file); }
 
 void watch_signals() {
   struct sigaction action {};

@@ -6,6 +6,10 @@ namespace curnm::cli {
 /// second one ends it. An ignored SIGHUP stays ignored: under nohup the work must continue.
 void watch_signals();
 
+/// A mapped file that becomes shorter under this program, or whose disk fails, ends it with exit
+/// code 1 and a sentence instead of a bare signal. What was saved before is unharmed.
+void explain_lost_files();
+
 /// The signal received, or 0.
 int received_signal();
 

@@ -213,7 +213,8 @@ ordered_json finish(TrainingSession& session, const RunFolder& folder) {
   double seconds = 0;
   for (const EpochRecord& record : session.records()) seconds += record.training_seconds();
   const TestRequest request{.rank_among = session.spec().task.rank_among};
-  ordered_json result = session.test(request);
+  ordered_json result = identity_json(session.spec(), session.task().dataset().name);
+  result.update(session.test(request));
   add_comparison(session.task(), request, result);
   result["epochs"] = session.records().size();
   result["best_epoch"] = session.best_epoch();

@@ -267,7 +267,7 @@ class Study {
                       {"validation_" + metric, trials_[i].score},
                       {"test_" + metric, find_score(*run, "test", jobs_[i].judged_by, metric)},
                       {"folder", run->folder},
-                      {"flags", jobs_[i].flags}});
+                      {"flags", flags_json(jobs_[i].flags)}});
     }
     return list;
   }
@@ -283,13 +283,13 @@ class Study {
     const ResultSet known = store_.load({.curves = false});
     std::vector<Assignment> assignments;
     std::map<std::int64_t, double> estimates;
+    const Estimates expected(known);
     for (std::size_t i : chosen) {
       const auto run = std::ranges::find(known.runs, trials_[i].run, &RunResult::id);
       const bool to_the_end = epochs == flags_.options.epochs;
       if (run->state == RunState::kFailed && !flags_.grid.retry_failed) continue;
       if (run->state == RunState::kDone || (!to_the_end && run->epochs >= epochs)) continue;
-      estimates[run->id] =
-          estimated_seconds(jobs_[i], network_.events, epochs - run->epochs, known);
+      estimates[run->id] = expected.seconds(jobs_[i], network_.events, epochs - run->epochs);
       assignments.push_back({.run = run->id,
                              .job = jobs_[i],
                              .data = network_.data,
@@ -326,7 +326,8 @@ class Study {
 std::string flags_text(const ordered_json& flags) {
   std::string text;
   for (const auto& [name, value] : flags.items()) {
-    text += fmt::format(" --{} {}", name, value.get<std::string>());
+    text +=
+        fmt::format(" --{} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
   }
   return text;
 }

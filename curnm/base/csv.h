@@ -22,4 +22,14 @@ inline std::string csv_field(std::string_view text) {
   return quoted + '"';
 }
 
+/// The same for tables that people open in a spreadsheet: a text that it would take for a formula
+/// gets an apostrophe before it.
+inline std::string csv_text(std::string_view text) {
+  constexpr std::string_view kFormulas = "=+-@\t\r";
+  if (text.empty() || kFormulas.find(text.front()) == std::string_view::npos) {
+    return csv_field(text);
+  }
+  return csv_field("'" + std::string(text));
+}
+
 }  // namespace curnm

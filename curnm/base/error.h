@@ -49,6 +49,11 @@ class UnusableRun : public Error {
   using Error::Error;
 };
 
+/// For state from files, which may be damaged or made by hand: throws UnusableRun unless it fits.
+inline void check_saved(bool fits, const char* what) {
+  if (!fits) throw UnusableRun(what);
+}
+
 /// The disk is full (exit code 4): what was written before is unharmed, and the same command can
 /// continue once there is space.
 class DiskFull : public Error {

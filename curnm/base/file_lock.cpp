@@ -27,12 +27,16 @@ bool is_locked(const std::filesystem::path& file) {
 
 FileLock::FileLock(const std::filesystem::path& file, const std::string& work)
     : descriptor_(::open(file.c_str(), O_RDWR | O_CLOEXEC)) {  // NFS locks need write access
-  if (descriptor_ < 0) return;
+  if (descriptor_ < 0) descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) fail_os("cannot lock " + file.string(), errno);
   // A process that only checks holds the lock briefly: retry.
-  for (int tries = 0; !lock_file(descriptor_); ++tries) {
-    if (tries == 10) {
+  for (int tries = 0; ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    const int reason = errno;
+    if (reason == ENOLCK || reason == EOPNOTSUPP || reason == ENOSYS) return;  // as lock_file
+    if (reason != EWOULDBLOCK || tries == 10) {
       ::close(descriptor_);
-      fail("another process is {}", work);
+      if (reason == EWOULDBLOCK) fail("another process is {}", work);
+      fail_os("cannot lock " + file.string() + " (it has to be writable)", reason);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }

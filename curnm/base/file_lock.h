@@ -15,7 +15,7 @@ bool lock_file(int descriptor);
 bool is_locked(const std::filesystem::path& file);
 
 /// Holds a lock on a file during its lifetime. Throws Error if another process is already doing
-/// `work`.
+/// `work`, or if the file cannot be locked by this user.
 class FileLock {
  public:
   FileLock(const std::filesystem::path& file, const std::string& work);

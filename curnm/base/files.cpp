@@ -1,12 +1,15 @@
 #include "curnm/base/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <random>
 #include <utility>
 
 #include "curnm/base/error.h"
@@ -20,6 +23,7 @@ class Descriptor {
  public:
   Descriptor(const fs::path& path, int flags, mode_t mode = 0)
       : fd_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
+  explicit Descriptor(int fd) : fd_(fd) {}
   ~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
@@ -35,6 +39,96 @@ class Descriptor {
   int fd_;
 };
 
+// What is being written, beside its target: X.curnm-partial-3k9QzA.
+constexpr std::string_view kPartial = ".curnm-partial-";
+constexpr std::size_t kSuffixLength = 6;
+
+bool is_partial(const std::string& name) {
+  const std::size_t at = name.rfind(kPartial);
+  return at != std::string::npos && at + kPartial.size() + kSuffixLength == name.size();
+}
+
+/// Whether this process alone holds the lock now; false also where there are no locks.
+bool take_lock(int descriptor) { return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0; }
+
+/// Whether the open file still has this name: a collector may have removed it before it was locked.
+bool has_name(int descriptor, const fs::path& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+/// Removes what processes that no longer exist were writing in this folder. A live one holds the
+/// lock on what it writes.
+void collect_partials(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (!is_partial(entry.path().filename().string())) continue;
+    const Descriptor left(entry.path(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if (left.valid() && take_lock(left.get()) && has_name(left.get(), entry.path())) {
+      fs::remove_all(entry.path(), ignored);
+    }
+  }
+}
+
+std::string random_suffix() {
+  constexpr std::string_view kLetters =
+      "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::random_device source;
+  std::string suffix;
+  for (std::size_t i = 0; i < kSuffixLength; ++i) suffix += kLetters[source() % kLetters.size()];
+  return suffix;
+}
+
+/// Calls create(path) with new names beside the target until it returns a descriptor whose file we
+/// hold the lock of. -1 with errno where creating fails.
+template <class Create>
+int create_partial(const fs::path& target, fs::path& path, const Create& create) {
+  constexpr int kTries = 100;
+  for (int tries = 0; tries < kTries; ++tries) {
+    path = target.string() + std::string(kPartial) + random_suffix();
+    const int descriptor = create(path);
+    if (descriptor < 0 && errno == EEXIST) continue;
+    if (descriptor < 0) return -1;
+    // Where there are no locks nobody collects, either.
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? has_name(descriptor, path)
+                                                    : errno != EWOULDBLOCK) {
+      return descriptor;
+    }
+    ::close(descriptor);  // a collector was quicker, and removes it
+  }
+  errno = EEXIST;
+  return -1;
+}
+
+int create_file(const fs::path& path) {
+  // New and no link: nobody can have put something else in its place.
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+}
+
+int create_folder(const fs::path& path) {
+  if (::mkdir(path.c_str(), 0755) != 0) return -1;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const int reason = errno;
+  if (descriptor < 0) ::rmdir(path.c_str());
+  errno = reason;
+  return descriptor;
+}
+
+void write_bytes(Descriptor& file, const fs::path& path, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_os("cannot write " + path.string(), errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  const bool synced = ::fsync(file.get()) == 0 || errno == EINVAL;  // a pipe has nothing to sync
+  if (!synced) fail_os("cannot write " + path.string(), errno);
+}
+
+}  // namespace
+
 void sync_folder(const fs::path& folder) {
   const Descriptor directory(folder, O_RDONLY | O_DIRECTORY);
   // Some network file systems cannot sync folders and return EINVAL.
@@ -43,7 +137,31 @@ void sync_folder(const fs::path& folder) {
   }
 }
 
-}  // namespace
+std::string read_file(const fs::path& path, std::size_t most) {
+  std::string bytes = read_beginning(path, most == SIZE_MAX ? most : most + 1);
+  if (bytes.size() > most) fail("{} has more than {} bytes", path.string(), most);
+  return bytes;
+}
+
+std::string read_beginning(const fs::path& path, std::size_t count) {
+  const Descriptor file(path, O_RDONLY);
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) {
+    fail_os("cannot open " + path.string(), errno);
+  }
+  if (!S_ISREG(status.st_mode)) fail("{} is not a regular file", path.string());
+  std::string bytes(std::min(count, static_cast<std::size_t>(status.st_size)), '\0');
+  std::size_t got = 0;
+  while (got < bytes.size()) {
+    const ssize_t read = ::read(file.get(), bytes.data() + got, bytes.size() - got);
+    if (read < 0 && errno == EINTR) continue;
+    if (read < 0) fail_os("cannot read " + path.string(), errno);
+    if (read == 0) break;  // it has become shorter
+    got += static_cast<std::size_t>(read);
+  }
+  bytes.resize(got);
+  return bytes;
+}
 
 std::string last_name(const fs::path& path) {
   return path.has_filename() ? path.filename() : path.parent_path().filename();
@@ -76,16 +194,8 @@ std::string_view MappedFile::text() const {
 void write_file(const fs::path& path, std::span<const std::byte> bytes) {
   Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (!file.valid()) fail_os("cannot create " + path.string(), errno);
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail_os("cannot write " + path.string(), errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  const bool synced = ::fsync(file.get()) == 0 || errno == EINVAL;  // a pipe has nothing to sync
-  if (!synced || !file.close()) {
-    fail_os("cannot write " + path.string(), errno);
-  }
+  write_bytes(file, path, bytes);
+  if (!file.close()) fail_os("cannot write " + path.string(), errno);
 }
 
 void write_file(const fs::path& path, std::string_view text) {
@@ -97,18 +207,23 @@ void write_file_atomically(const fs::path& target, std::string_view text) {
   const fs::path linked = fs::canonical(target, none);
   const fs::path path = none ? target : linked;
   if (fs::exists(path, none) && !fs::is_regular_file(path, none)) return write_file(path, text);
-  const fs::path staging = path.string() + ".partial";
+  const fs::path folder = fs::absolute(path).parent_path();
+  collect_partials(folder);
+  fs::path staging;
+  Descriptor file(create_partial(path, staging, create_file));
+  if (!file.valid()) fail_os("cannot create " + path.string(), errno);
   try {
-    write_file(staging, text);
-    std::error_code error;
-    fs::rename(staging, path, error);
-    if (error) fail("cannot rename {} to {}: {}", staging.string(), path.string(), error.message());
+    write_bytes(file, path, std::as_bytes(std::span(text)));
+    // Open, and so locked, until it has its name.
+    if (::rename(staging.c_str(), path.c_str()) != 0) {
+      fail_os("cannot rename " + staging.string() + " to " + path.string(), errno);
+    }
   } catch (...) {
-    std::error_code ignored;
-    fs::remove(staging, ignored);
+    ::unlink(staging.c_str());
     throw;
   }
-  sync_folder(fs::absolute(path).parent_path());
+  if (!file.close()) fail_os("cannot write " + path.string(), errno);
+  sync_folder(folder);
 }
 
 AtomicFolder::AtomicFolder(fs::path target, bool replace) : replace_(replace) {
@@ -122,22 +237,21 @@ AtomicFolder::AtomicFolder(fs::path target, bool replace) : replace_(replace) {
   fs::create_directories(target_.parent_path(), error);
   if (error) fail("cannot create {}: {}", target_.parent_path().string(), error.message());
 
-  std::string pattern = target_.string() + ".partial-XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    fail_os("cannot create " + target_.string(), errno);
-  }
-  staging_ = pattern;
-  ::chmod(staging_.c_str(), 0755);
+  collect_partials(target_.parent_path());
+  fs::path staging;
+  lock_ = create_partial(target_, staging, create_folder);
+  if (lock_ < 0) fail_os("cannot create " + target_.string(), errno);
+  staging_ = staging;
 }
 
 AtomicFolder::~AtomicFolder() {
-  if (staging_.empty()) return;
   std::error_code ignored;
-  fs::remove_all(staging_, ignored);
+  if (!staging_.empty()) fs::remove_all(staging_, ignored);
+  if (lock_ >= 0) ::close(lock_);
 }
 
 void AtomicFolder::fail_rename(int reason) const {
-  fail("cannot rename {} to {}: {}", staging_.string(), target_.string(), os_reason(reason));
+  fail_os("cannot rename " + staging_.string() + " to " + target_.string(), reason);
 }
 
 void AtomicFolder::commit() {

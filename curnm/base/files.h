@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -25,6 +26,15 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
+/// The bytes of a file, copied: for files that others may change while they are in use, which a
+/// mapping does not survive. Throws Error when it cannot be read or has more than `most` bytes.
+std::string read_file(const std::filesystem::path& path, std::size_t most = SIZE_MAX);
+/// At most `count` bytes from its beginning.
+std::string read_beginning(const std::filesystem::path& path, std::size_t count);
+
+/// Makes a change of names in the folder permanent. Throws Error.
+void sync_folder(const std::filesystem::path& folder);
+
 /// The last name of a path, also where it ends in a separator: data/uci/ is uci.
 std::string last_name(const std::filesystem::path& path);
 
@@ -33,12 +43,17 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 /// Writes beside the file, syncs and renames: readers see the old content or the new, never a part.
-/// A symbolic link is kept and its target replaced; a device or a pipe is written to directly.
+/// A symbolic link is kept and its target replaced; a device or a pipe is written to directly. Any
+/// number of processes may write one file at once: the last one wins.
+///
+/// What is written beside it is called NAME.curnm-partial-XXXXXX, is new and is locked while its
+/// process lives. What processes that were killed have left in that folder is removed.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
 /// A folder that appears all at once. Files are written to `staging()` beside the target;
 /// `commit()` syncs and renames it. Without a commit (an exception, a kill) nothing appears at the
-/// target, and what stood there before stays as it was.
+/// target, and what stood there before stays as it was. After a kill the staging folder stays until
+/// the next writer in that place removes it, as for write_file_atomically.
 class AtomicFolder {
  public:
   /// Throws Error when the target exists, unless `replace`; and when the location is not writable.
@@ -55,6 +70,7 @@ class AtomicFolder {
 
   std::filesystem::path target_;
   std::filesystem::path staging_;
+  int lock_ = -1;  // on the staging folder: it has an owner
   bool replace_;
 };
 

@@ -8,6 +8,9 @@
 namespace curnm {
 namespace {
 
+// Longer ones are not typed, and comparing them would take long.
+constexpr std::size_t kLongestName = 200;
+
 // Insertions, deletions, replacements and swaps of neighbours, the usual typing mistakes; case is
 // ignored.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -41,7 +44,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(name.size() / 3, 1) + 1;
+  if (name.size() > kLongestName) return best;
   for (std::string_view candidate : candidates) {
+    const std::size_t longer = std::max(name.size(), candidate.size());
+    if (longer - std::min(name.size(), candidate.size()) >= best_distance) continue;
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {
       best = candidate;
@@ -51,10 +57,33 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   return best;
 }
 
+std::string printable(std::string_view text) {
+  std::string safe;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {  // U+0080 to U+009F
+      safe += '?';
+      ++i;
+    } else {
+      const bool control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
+      safe += control ? '?' : text[i];
+    }
+  }
+  return safe;
+}
+
+std::string quotable(std::string_view text) {
+  if (text.size() <= kLongestName) return std::string(text);
+  std::size_t end = 60;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // whole letters
+  return fmt::format("{}... ({} bytes)", text.substr(0, end), text.size());
+}
+
 void unknown_name(std::string_view kind, std::string_view name,
                   std::span<const std::string_view> candidates) {
   const std::string_view near = nearest_name(name, candidates);
-  throw UsageError(fmt::format("unknown {} '{}'{} (known: {})", kind, name,
+  throw UsageError(fmt::format("unknown {} '{}'{} (known: {})", kind, quotable(name),
                                near.empty() ? "" : fmt::format("; did you mean '{}'?", near),
                                fmt::join(candidates, ", ")));
 }

@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 }
 
 [[noreturn]] void fail_expected(const char* kind, const Field& field, std::string_view text) {
-  wrong_value(field, fmt::format("--{} {}: {} was expected", field.name, text, kind));
+  wrong_value(field, fmt::format("--{} {}: {} was expected", field.name, quotable(text), kind));
 }
 
 template <class Number>

@@ -70,7 +70,10 @@ std::vector<double> Curriculum::state() const {
 }
 
 void Curriculum::set_state(std::span<const double> state) {
-  CURNM_ASSERT(state.size() >= 2 && state.size() <= 2 + kWindow);
+  constexpr double kMostEpochs = 1e9;
+  check_saved(state.size() >= 2 && state.size() <= 2 + kWindow && state[0] >= 0 && state[0] <= 1 &&
+                  state[1] >= 0 && state[1] <= kMostEpochs,
+              "the saved curriculum is none");
   pi_ = state[0];
   e_ = static_cast<std::int64_t>(state[1]);
   recent_.assign(state.begin() + 2, state.end());

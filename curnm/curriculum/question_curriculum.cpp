@@ -1,5 +1,6 @@
 #include "curnm/curriculum/question_curriculum.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "curnm/base/error.h"
@@ -39,12 +40,18 @@ std::vector<double> QuestionCurriculum::state() const {
 }
 
 void QuestionCurriculum::set_state(std::span<const double> state) {
-  CURNM_ASSERT(state.size() > shares_.size());
+  constexpr const char* kNone = "the saved curriculum is none";
+  check_saved(state.size() > shares_.size(), kNone);
+  check_saved(std::all_of(state.begin(), state.begin() + std::ssize(shares_),
+                          [](double share) { return share >= 0 && share <= 1; }),
+              kNone);
   std::copy_n(state.begin(), shares_.size(), shares_.begin());
   state = state.subspan(shares_.size());
   for (Curriculum& curriculum : curricula_) {
+    check_saved(
+        !state.empty() && state.front() >= 0 && state.front() < static_cast<double>(state.size()),
+        kNone);
     const auto size = static_cast<std::size_t>(state.front());
-    CURNM_ASSERT(state.size() > size);
     curriculum.set_state(state.subspan(1, size));
     state = state.subspan(1 + size);
   }

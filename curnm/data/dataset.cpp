@@ -9,6 +9,7 @@
 #include "curnm/base/digest.h"
 #include "curnm/base/error.h"
 #include "curnm/base/files.h"
+#include "curnm/base/json.h"
 
 namespace curnm {
 namespace {
@@ -18,6 +19,7 @@ using nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "curnm-dataset";
 constexpr int kVersion = 1;
+constexpr std::int64_t kMostEvents = std::int64_t{1} << 40;
 static_assert(std::endian::native == std::endian::little,
               "columns are stored as they are in memory");
 
@@ -90,14 +92,12 @@ ordered_json describe(const Dataset& dataset) {
 
 /// The document of meta.json. Throws Error for anything else.
 ordered_json parse_meta(const fs::path& file) {
-  // Our files are three levels deep; much deeper ones would exhaust the stack.
-  constexpr int kDepth = 8;
-  const auto limit = [&](int depth, ordered_json::parse_event_t, ordered_json&) {
-    if (depth > kDepth) fail("{} is nested too deeply", file.string());
-    return true;
-  };
-  const auto mapped = MappedFile::open(file);
-  ordered_json meta = ordered_json::parse(mapped->text(), limit, /*allow_exceptions=*/false);
+  ordered_json meta;
+  try {
+    meta = read_json(file);
+  } catch (const BadJson& error) {
+    fail("{} does not describe a curnm data set: {}", file.string(), error.what());
+  }
   if (!meta.is_object() || meta.value("format", ordered_json()) != kFormat) {
     fail("{} does not describe a curnm data set", file.string());
   }
@@ -175,8 +175,7 @@ Column<T> map_column(const fs::path& file, const ColumnSpec& spec, std::int64_t 
 
 void check_ids(const IdMap& ids, const fs::path& folder) {
   if (ids.empty()) return;
-  const bool ascending = std::is_sorted(ids.offsets.begin(), ids.offsets.end());
-  if (!ascending || ids.offsets.front() != 0 || ids.offsets.back() != ids.text.size()) {
+  if (!are_valid(ids)) {
     fail("{}: the offsets of the node names are damaged; import the network again",
          folder.string());
   }
@@ -190,9 +189,16 @@ void check_finite(const Column<float>& values, const fs::path& folder, const cha
 
 }  // namespace
 
+Extent extent_from_json(const ordered_json& json) {
+  return {json_integer(json, "events", 1, kMostEvents),
+          static_cast<NodeId>(json_integer(json, "nodes", 1, std::numeric_limits<NodeId>::max()))};
+}
+
 std::string Dataset::digest() const { return describe(*this)["digest"]; }
 
 Dataset Dataset::head(const Extent& extent) const {
+  CURNM_ASSERT(extent.events >= 0 && extent.events <= events.size());
+  CURNM_ASSERT(extent.nodes >= 0 && extent.nodes <= events.num_nodes);
   Dataset first = *this;
   first.events.num_nodes = extent.nodes;
   for_each_column(first, extent.events, [&](const ColumnSpec& spec, auto& column) {
@@ -245,8 +251,7 @@ Dataset load_dataset(const fs::path& folder) {
             .format = field<std::string>(meta, file, "source_format"),
             .notes = field<std::vector<std::string>>(meta, file, "notes")};
   d.events.num_nodes = static_cast<NodeId>(count("nodes", std::numeric_limits<NodeId>::max()));
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  const std::int64_t events = count("events", kMost);
+  const std::int64_t events = count("events", kMostEvents);
   d.edge_features.width = count("edge_feature_width", 1 << 20);
   d.node_features.width = count("node_feature_width", 1 << 20);
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ struct Extent {
   std::int64_t events = 0;
   NodeId nodes = 0;
 };
+
+/// From the keys `events` and `nodes` of a record. Throws BadJson.
+Extent extent_from_json(const nlohmann::ordered_json& json);
 
 /// A temporal network with everything that belongs to it. Optional columns are empty when absent.
 struct Dataset {

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "curnm/base/error.h"
 #include "curnm/base/file_lock.h"
 #include "curnm/base/files.h"
+#include "curnm/base/json.h"
 
 namespace curnm {
 namespace {
@@ -55,11 +57,11 @@ fs::path origin_file(const fs::path& file) { return with_suffix(file, ".origin")
 Origin read_origin(const fs::path& file) {
   std::error_code error;
   if (!fs::is_regular_file(origin_file(file), error)) return {};
-  const auto mapped = MappedFile::open(origin_file(file));
   try {
-    const auto json = nlohmann::json::parse(mapped->text());
-    return {json.at("url"), json.at("validator"), json.at("total")};
-  } catch (const nlohmann::json::exception&) {
+    const nlohmann::ordered_json json = read_json(origin_file(file));
+    return {json_string(json, "url"), json_string(json, "validator"),
+            json_integer(json, "total", 0, std::numeric_limits<std::int64_t>::max())};
+  } catch (const BadJson&) {
     return {};  // damaged: treated as missing
   }
 }
@@ -116,7 +118,8 @@ class Part {
     if (::fsync(::fileno(out_.get())) != 0) cannot_write();
     std::error_code error;
     fs::rename(part_, file_, error);
-    if (error) fail("cannot rename {}: {}", part_.string(), error.message());
+    if (error) fail_os("cannot rename " + part_.string(), error.value());
+    sync_folder(fs::absolute(file_).parent_path());
     out_.reset();
   }
 

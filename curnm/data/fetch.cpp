@@ -28,8 +28,7 @@ Address address_of(const CatalogEntry& entry, const std::string& mirror) {
 }
 
 bool is_web_page(const fs::path& file) {
-  const auto mapped = MappedFile::open(file);
-  const std::string_view text = mapped->text();
+  const std::string text = read_beginning(file, 4096);
   const std::size_t start = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   return start != std::string_view::npos && text[start] == '<';
 }
@@ -64,13 +63,13 @@ Dataset read_table(const fs::path& file, std::string_view format) {
   }
 }
 
-Dataset read_download(const fs::path& file, std::string_view format) {
+Dataset read_download(const fs::path& file, std::string_view format, const UnpackLimits& limits) {
   if (is_web_page(file)) throw BadDownload("a web page has arrived instead of data");
   if (!is_zip(file)) return read_table(file, format);
   // Never committed, hence always removed.
   const AtomicFolder scratch(file.string() + ".unpacked", /*replace=*/true);
   try {
-    unpack_zip(file, scratch.staging());
+    unpack_zip(file, scratch.staging(), limits);
   } catch (const DamagedArchive& damage) {
     throw BadDownload(damage.what());
   }
@@ -98,7 +97,7 @@ Dataset fetch_network(const CatalogEntry& entry, const FetchOptions& options) {
   const fs::path file = options.cache / address.file;
   if (!is_downloaded(address, file)) download(address, file, options.download);
   try {
-    Dataset dataset = read_download(file, entry.format);
+    Dataset dataset = read_download(file, entry.format, options.unpack);
     check_counts(entry, dataset);
     dataset.name = entry.name;
     dataset.source = address.url;

@@ -6,6 +6,7 @@
 #include "curnm/data/catalog.h"
 #include "curnm/data/dataset.h"
 #include "curnm/data/download.h"
+#include "curnm/data/unpack.h"
 
 namespace curnm {
 
@@ -16,6 +17,7 @@ struct FetchOptions {
   /// appended.
   std::string url = {};
   DownloadOptions download = {};
+  UnpackLimits unpack = {};
 };
 
 /// Downloads a network of the catalogue, or takes it from the cache, and reads it. Its name becomes

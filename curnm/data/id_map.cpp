@@ -25,8 +25,13 @@ NodeId NodeNames::find(std::string_view name) const {
   for (const auto& [other, node] : nodes_) known.push_back(other);
   std::sort(known.begin(), known.end());
   const std::string_view near = nearest_name(name, known);
-  fail("node '{}' is not in the network{}", name,
+  fail("node '{}' is not in the network{}", quotable(name),
        near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+}
+
+bool are_valid(const IdMap& ids) {
+  return std::is_sorted(ids.offsets.begin(), ids.offsets.end()) && ids.offsets.front() == 0 &&
+         ids.offsets.back() == ids.text.size();
 }
 
 NodeId IdTable::intern(std::string_view name) {

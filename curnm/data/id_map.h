@@ -22,6 +22,9 @@ struct IdMap {
   std::string name(NodeId node) const;
 };
 
+/// Whether offsets and text fit together. REQUIRES: it is not empty.
+bool are_valid(const IdMap& ids);
+
 /// Finds nodes by their outside names. Built in O(N).
 class NodeNames {
  public:

@@ -148,8 +148,8 @@ std::vector<float> transposed(const std::vector<float>& values, std::int64_t row
 }  // namespace
 
 FeatureMatrix read_npy(const fs::path& path) {
-  const auto mapped = MappedFile::open(path);
-  const std::string_view bytes = mapped->text();
+  const std::string contents = read_file(path);
+  const std::string_view bytes = contents;
   const Header header = parse_header(bytes, path);
   const Type* type = std::find_if(std::begin(kTypes), std::end(kTypes),
                                   [&](const Type& t) { return t.code == header.type; });

@@ -42,8 +42,11 @@ Dataset open_dataset(std::string_view data) {
 
 bool is_same_network(const Dataset& dataset, const std::string& digest, const Extent& extent,
                      bool grown) {
-  if (dataset.digest() == digest) return true;
   const Extent now = dataset.extent();
+  if (dataset.digest() == digest) {
+    const bool unknown = extent.events == 0;
+    return unknown || (now.events == extent.events && now.nodes == extent.nodes);
+  }
   return grown && extent.events > 0 && now.events > extent.events && now.nodes >= extent.nodes &&
          dataset.head(extent).digest() == digest;
 }

@@ -16,8 +16,8 @@ std::string from_anywhere(const std::string& data);
 /// format, or `synthetic[:preset]`.
 Dataset open_dataset(std::string_view data);
 
-/// Whether the data set is the one with that digest, or (`grown`) begins with it: events may only
-/// have been appended.
+/// Whether the data set is the one with that digest and, where it is known, extent, or (`grown`)
+/// begins with it: events may only have been appended.
 bool is_same_network(const Dataset& dataset, const std::string& digest, const Extent& extent,
                      bool grown);
 

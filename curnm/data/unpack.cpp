@@ -56,14 +56,27 @@ void make_folder(const fs::path& folder) {
   if (error) fail("cannot create {}: {}", folder.string(), error.message());
 }
 
-/// Writes the current entry's data. Also throws if writing fails.
-void unpack_file(archive* zip, const fs::path& archive_file, const fs::path& target) {
-  std::unique_ptr<std::FILE, Closed> out(std::fopen(target.c_str(), "wb"));
+/// Writes the current entry's data, of which `left` bytes are allowed. Also throws if writing
+/// fails.
+void unpack_file(archive* zip, const fs::path& archive_file, const fs::path& target,
+                 std::int64_t& left) {
+  // Exclusively: an entry that is there twice is a trick.
+  std::unique_ptr<std::FILE, Closed> out(std::fopen(target.c_str(), "wbx"));
+  if (!out && errno == EEXIST) {
+    throw DamagedArchive(fmt::format("its entry '{}' is there twice", target.filename().string()));
+  }
   if (!out) fail_os("cannot create " + target.string(), errno);
   std::vector<char> block(1 << 18);
   la_ssize_t got = 0;
   while ((got = archive_read_data(zip, block.data(), block.size())) > 0) {
     const auto count = static_cast<std::size_t>(got);
+    left -= got;
+    if (left < 0) {
+      fail(
+          "{} unpacks to more than expected of {} bytes; if that is as it should be, "
+          "`curnm fetch --unpack-limit BYTES` allows more",
+          archive_file.string(), fs::file_size(archive_file));
+    }
     if (std::fwrite(block.data(), 1, count, out.get()) != count) {
       fail_os("cannot write " + target.string(), errno);
     }
@@ -77,12 +90,20 @@ void unpack_file(archive* zip, const fs::path& archive_file, const fs::path& tar
 }  // namespace
 
 bool is_zip(const fs::path& file) {
-  const auto mapped = MappedFile::open(file);
+  const std::string magic = read_beginning(file, 4);
   // The second is that of an archive without entries.
-  return mapped->text().starts_with("PK\x03\x04") || mapped->text().starts_with("PK\x05\x06");
+  return magic == "PK\x03\x04" || magic == "PK\x05\x06";
 }
 
-void unpack_zip(const fs::path& file, const fs::path& folder) {
+std::int64_t UnpackLimits::bytes_of(std::int64_t archive_bytes) const {
+  if (bytes > 0) return bytes;
+  return std::clamp(archive_bytes > kMost / kRatio ? kMost : archive_bytes * kRatio, kAlways,
+                    kMost);
+}
+
+void unpack_zip(const fs::path& file, const fs::path& folder, const UnpackLimits& limits) {
+  std::int64_t left = limits.bytes_of(static_cast<std::int64_t>(fs::file_size(file)));
+  std::int64_t entries = 0;
   const std::unique_ptr<archive, Closed> zip(archive_read_new());
   archive_read_support_format_zip(zip.get());
   if (archive_read_open_filename(zip.get(), file.c_str(), 1 << 18) != ARCHIVE_OK) {
@@ -92,10 +113,13 @@ void unpack_zip(const fs::path& file, const fs::path& folder) {
   int code = ARCHIVE_OK;
   while ((code = archive_read_next_header(zip.get(), &entry)) != ARCHIVE_EOF) {
     if (code < ARCHIVE_WARN) fail_unpacking(zip.get(), file);
+    if (++entries > limits.entries) {
+      throw DamagedArchive(fmt::format("it has more than {} entries", limits.entries));
+    }
     const fs::path target = place_below(folder, entry);
     const bool is_folder = archive_entry_filetype(entry) == AE_IFDIR;
     make_folder(is_folder ? target : target.parent_path());
-    if (!is_folder) unpack_file(zip.get(), file, target);
+    if (!is_folder) unpack_file(zip.get(), file, target, left);
   }
 }
 

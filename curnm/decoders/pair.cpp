@@ -92,12 +92,17 @@ class PairDecoder final : public Decoder {
   std::int64_t state_size() const override { return sketch_ ? 3 : 0; }
   void set_state(const std::vector<Tensor>& state) override {
     if (!sketch_) return;
+    check_saved(state.size() == 3 && state[2].numel() % 3 == 0, "a saved sketch is incomplete");
     copy_to(state[0], std::span(sketch_->vectors));
     copy_to(state[1], std::span(sketch_->times));
     std::vector<double> pending(index(state[2].numel()));
     copy_to(state[2], std::span(pending));
     sketch_->pending.clear();
+    const auto nodes = static_cast<double>(sketch_->times.size());
     for (std::size_t i = 0; i < pending.size(); i += 3) {
+      check_saved(
+          pending[i] >= 0 && pending[i] < nodes && pending[i + 1] >= 0 && pending[i + 1] < nodes,
+          "a saved sketch refers to nodes that do not exist");
       sketch_->pending.push_back(
           {static_cast<NodeId>(pending[i]), static_cast<NodeId>(pending[i + 1]), pending[i + 2]});
     }

@@ -121,7 +121,7 @@ void check_goal(const EvaluationSet& validation, Goal goal, SelectOn select_on) 
     }
     refuse("goal", name_of(goal), "validation", protocol_of(questions_of(goal).front()), instead);
   }
-  if (select_on == SelectOn::kGoal) return;
+  if (select_on == SelectOn::kGoal || select_on == SelectOn::kMrr) return;
   const Protocol decisive = headline(goal, select_on);
   if (validation.measures(decisive)) return;
   std::vector<std::string_view> instead = names_of(measured(validation, all_protocols()));

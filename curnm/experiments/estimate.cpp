@@ -16,28 +16,32 @@ constexpr double kCurnmToRandom = 3.5;
 
 }  // namespace
 
-double estimated_seconds(const Job& job, std::int64_t events, std::int64_t epochs,
-                         const ResultSet& known) {
-  double of_network = 0, elsewhere = 0;  // sums of seconds per epoch; per training event and epoch
-  int runs_of_network = 0, runs_elsewhere = 0;
+Estimates::Estimates(const ResultSet& known) {
   for (const RunResult& run : known.runs) {
-    if (run.state != RunState::kDone || run.model != job.model || run.miner != job.miner) continue;
-    if (std::isnan(run.seconds_per_epoch)) continue;
-    if (run.network == job.network) {
-      of_network += run.seconds_per_epoch;
-      ++runs_of_network;
-    } else if (run.training_events > 0) {
-      elsewhere += run.seconds_per_epoch / static_cast<double>(run.training_events);
-      ++runs_elsewhere;
-    }
+    if (run.state != RunState::kDone || std::isnan(run.seconds_per_epoch)) continue;
+    const Components components(run.model, run.miner);
+    Mean& here = on_network_[{components, run.network}];
+    here.sum += run.seconds_per_epoch;
+    ++here.count;
+    if (run.training_events <= 0) continue;
+    Mean& all = anywhere_[components];
+    all.sum += run.seconds_per_epoch / static_cast<double>(run.training_events);
+    ++all.count;
   }
+}
+
+double Estimates::seconds(const Job& job, std::int64_t events, std::int64_t epochs) const {
+  const Components components(job.model, job.miner);
   const auto all_epochs = static_cast<double>(epochs);
   const auto all_events = static_cast<double>(events);
   constexpr double kWithValidation = 1.1;  // 1.05 for curnm, 1.2 for quicker miners
-  if (runs_of_network > 0) return kWithValidation * of_network / runs_of_network * all_epochs;
+  if (const auto here = on_network_.find({components, job.network}); here != on_network_.end()) {
+    return kWithValidation * here->second.sum / here->second.count * all_epochs;
+  }
   constexpr double kTrainingShare = 0.5;  // of the events: 70 % without those of hidden nodes
-  if (runs_elsewhere > 0) {
-    return kWithValidation * elsewhere / runs_elsewhere * kTrainingShare * all_events * all_epochs;
+  if (const auto there = anywhere_.find(components); there != anywhere_.end()) {
+    return kWithValidation * there->second.sum / there->second.count * kTrainingShare * all_events *
+           all_epochs;
   }
   const double rate = random_rate(job.model) * (job.miner == "curnm" ? kCurnmToRandom : 1);
   return rate / 1000 * all_events * all_epochs;

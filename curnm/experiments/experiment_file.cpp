@@ -1,10 +1,13 @@
 #include "curnm/experiments/experiment_file.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
+#include <sstream>
 #include <tuple>
 
 #include "curnm/base/error.h"
@@ -34,6 +37,74 @@ struct Choice {
   YAML::Mark mark = YAML::Mark::null_mark();
 };
 
+// A file of a few hundred bytes can ask for anything by aliases and products of lists. The limits
+// are far above what anyone runs, and low enough that a plan takes seconds.
+constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::int64_t kMostNodes = 100'000;  // in the file, and again by << of maps
+constexpr std::int64_t kMostCells = 10'000;
+
+/// Counts what a document holds before any of it is kept.
+class NodeCount final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {
+    ++documents_;
+    is_new_ = true;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { add(mark); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { add(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                const std::string&) override {
+    add(mark);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    add(mark);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    add(mark);
+  }
+  void OnMapEnd() override {}
+
+  int documents() const { return documents_; }
+  const YAML::Mark& start() const { return start_; }  // of the last document
+
+ private:
+  void add(const YAML::Mark& mark) {
+    if (std::exchange(is_new_, false)) start_ = mark;
+    if (++nodes_ <= kMostNodes) return;
+    throw YAML::ParserException(mark, fmt::format("more than {} values", kMostNodes));
+  }
+
+  int documents_ = 0;
+  bool is_new_ = false;  // a document without a value so far
+  YAML::Mark start_;
+  std::int64_t nodes_ = 0;
+};
+
+/// ESC and its like would change the terminal, or hide in a report.
+bool has_control_characters(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
+  });
+}
+
+/// A map of the file with those that it takes in by <<.
+struct Map {
+  YAML::Mark mark;
+  std::vector<std::pair<YAML::Node, YAML::Node>> entries;
+
+  /// The value of a key; undefined where there is none.
+  YAML::Node operator[](std::string_view key) const {
+    for (const auto& [name, value] : entries) {
+      if (name.Scalar() == key) return value;
+    }
+    return YAML::Node(YAML::NodeType::Undefined);
+  }
+};
+
 constexpr std::array<std::string_view, 6> kGridKeys = {"networks", "models",  "miners",
                                                        "seeds",    "options", "variants"};
 constexpr std::array<std::string_view, 3> kFileKeys = {"name", "title", "grids"};
@@ -44,8 +115,19 @@ class Reader {
       : file_(std::move(file)), vocabulary_(vocabulary) {}
 
   Experiment read(std::string_view yaml) const {
-    const YAML::Node root = merged(parse(yaml));
-    if (!root.IsMap()) wrong(root, "an experiment is a map with networks, models, miners, seeds");
+    try {
+      return read_document(yaml);
+    } catch (const YAML::Exception& error) {
+      wrong(error.mark, error.msg);
+    }
+  }
+
+ private:
+  Experiment read_document(std::string_view yaml) const {
+    const YAML::Node document = parse(yaml);
+    if (!document.IsMap())
+      wrong(document, "an experiment is a map with networks, models, miners, seeds");
+    const Map& root = merged(document);
     std::vector<std::string_view> known(kFileKeys.begin(), kFileKeys.end());
     known.insert(known.end(), kGridKeys.begin(), kGridKeys.end());
     check_keys(root, known);
@@ -62,8 +144,8 @@ class Reader {
         wrong(root["grids"], "grids is a list with at least one map");
       }
       for (const YAML::Node& entry : root["grids"]) {
-        const YAML::Node grid = merged(entry);
-        if (!grid.IsMap()) wrong(entry, "a grid is a map");
+        if (!entry.IsMap()) wrong(entry, "a grid is a map");
+        const Map& grid = merged(entry);
         check_keys(grid, kGridKeys);
         add_grid(experiment, grid, root);
       }
@@ -73,7 +155,6 @@ class Reader {
     return experiment;
   }
 
- private:
   [[noreturn]] void wrong(const YAML::Node& node, const std::string& what) const {
     wrong(node.Mark(), what);
   }
@@ -83,44 +164,64 @@ class Reader {
   }
 
   YAML::Node parse(std::string_view yaml) const {
-    try {
-      const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
-      if (documents.size() > 1)
-        wrong(documents[1], "a file has one experiment; a second begins here");
-      return documents.empty() ? YAML::Node() : documents.front();
-    } catch (const YAML::ParserException& error) {
-      wrong(error.mark, error.msg);
+    if (yaml.size() > kMostBytes) {
+      fail<UsageError>("{}: {} bytes are more than an experiment has ({})", file_, yaml.size(),
+                       kMostBytes);
     }
+    const std::string text(yaml);
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    NodeCount count;
+    YAML::Mark first;
+    // Counted by hand, since yaml-cpp finds a document without end in a lone comma.
+    while (count.documents() < 2 && parser.HandleNextDocument(count)) {
+      if (count.documents() == 1) first = count.start();
+    }
+    if (count.documents() > 1 && count.start().pos == first.pos) wrong(first, "this is not YAML");
+    if (count.documents() > 1) {
+      wrong(count.start(), "a file has one experiment; a second begins here");
+    }
+    return YAML::Load(text);
   }
 
   /// A map with the maps under `<<` in it; its own keys win. yaml-cpp leaves that to its users.
-  YAML::Node merged(const YAML::Node& node, int depth = 0) const {
-    if (!node.IsMap() || !node["<<"]) return node;
+  /// Each map of the file is done once, however many aliases lead to it.
+  const Map& merged(const YAML::Node& node, int depth = 0) const {
+    if (!node.IsMap()) wrong(node, "a map was expected here");
+    if (const auto done = maps_.find(node.Mark().pos); done != maps_.end()) return done->second;
     if (depth > 100) wrong(node, "<< leads back to itself");
-    YAML::Node all(YAML::NodeType::Map);
+    Map all{.mark = node.Mark(), .entries = {}};
+    std::set<std::string> seen;
+    YAML::Node base(YAML::NodeType::Undefined);
+    for (const auto& entry : node) {
+      if (entry.first.Scalar() == "<<") {
+        base.reset(entry.second);
+        continue;
+      }
+      seen.insert(entry.first.Scalar());
+      all.entries.emplace_back(entry.first, entry.second);  // twice where it stands twice
+    }
     const auto take = [&](const YAML::Node& from) {
-      const YAML::Node map = merged(from, depth + 1);
-      if (!map.IsMap()) wrong(from, "<< takes a map or a list of maps");
-      for (const auto& entry : map) {
-        if (!all[entry.first.Scalar()]) all[entry.first.Scalar()] = entry.second;
+      if (!from.IsMap()) wrong(from, "<< takes a map or a list of maps");
+      for (const auto& [key, value] : merged(from, depth + 1).entries) {
+        if (++merged_keys_ > kMostNodes) {
+          wrong(node, fmt::format("<< takes in more than {} keys", kMostNodes));
+        }
+        if (seen.insert(key.Scalar()).second) all.entries.emplace_back(key, value);
       }
     };
-    for (const auto& entry : node) {
-      if (entry.first.Scalar() != "<<") all[entry.first.Scalar()] = entry.second;
-    }
-    const YAML::Node base = node["<<"];
-    if (base.IsSequence()) {
+    if (base.IsDefined() && base.IsSequence()) {
       for (const YAML::Node& one : base) take(one);
-    } else {
+    } else if (base.IsDefined()) {
       take(base);
     }
-    return all;
+    return maps_.emplace(node.Mark().pos, std::move(all)).first->second;
   }
 
   template <class Names>
-  void check_keys(const YAML::Node& map, const Names& known) const {
+  void check_keys(const Map& map, const Names& known) const {
     std::set<std::string> seen;
-    for (const auto& entry : map) {
+    for (const auto& entry : map.entries) {
       const std::string key = text(entry.first);
       known_name(entry.first.Mark(), "key", key, known);
       if (!seen.insert(key).second) wrong(entry.first, fmt::format("'{}' stands here twice", key));
@@ -140,16 +241,17 @@ class Reader {
 
   std::string text(const YAML::Node& node) const {
     if (!node.IsScalar()) wrong(node, "a single value was expected here");
+    if (has_control_characters(node.Scalar())) wrong(node, "control characters are not allowed");
     return node.Scalar();
   }
 
   GivenMarks options(const YAML::Node& given) const {
     GivenMarks all;
     if (!given || given.IsNull()) return all;
-    const YAML::Node map = merged(given);
-    if (!map.IsMap()) wrong(given, "options are a map: {epochs: 60}");
+    if (!given.IsMap()) wrong(given, "options are a map: {epochs: 60}");
+    const Map& map = merged(given);
     check_keys(map, vocabulary_.flags);
-    for (const auto& entry : map) {
+    for (const auto& entry : map.entries) {
       all[text(entry.first)] = {text(entry.second), entry.second.Mark()};
     }
     return all;
@@ -163,10 +265,11 @@ class Reader {
     }
     for (const YAML::Node& entry : list) {
       if (entry.IsScalar()) {
-        if (entry.Scalar().empty() || entry.Scalar().starts_with("-")) {
-          wrong(entry, fmt::format("'{}' is no name", entry.Scalar()));
+        const std::string name = text(entry);
+        if (name.empty() || name.starts_with("-")) {
+          wrong(entry, fmt::format("'{}' is no name", name));
         }
-        all.push_back({entry.Scalar(), {}, entry.Mark()});
+        all.push_back({name, {}, entry.Mark()});
       } else if (entry.IsMap() && entry.size() == 1) {
         all.push_back({text(entry.begin()->first), options(entry.begin()->second), entry.Mark()});
       } else {
@@ -188,14 +291,13 @@ class Reader {
   std::vector<std::int64_t> seeds(const YAML::Node& list) const {
     if (!list.IsSequence() || list.size() == 0) wrong(list, "seeds is a list of whole numbers");
     std::vector<std::int64_t> all;
+    std::set<std::int64_t> seen;
     for (const YAML::Node& entry : list) {
       std::int64_t seed = -1;
       if (!YAML::convert<std::int64_t>::decode(entry, seed) || seed < 0) {
         wrong(entry, "a seed is a whole number, 0 or more");
       }
-      if (std::ranges::find(all, seed) != all.end()) {
-        wrong(entry, fmt::format("seed {} is there twice", seed));
-      }
+      if (!seen.insert(seed).second) wrong(entry, fmt::format("seed {} is there twice", seed));
       all.push_back(seed);
     }
     return all;
@@ -203,13 +305,12 @@ class Reader {
 
   std::vector<Choice> variants(const YAML::Node& given) const {
     if (!given) return {{""}};
-    const YAML::Node map = merged(given);
-    if (!map.IsMap() || map.size() == 0) {
+    if (!given.IsMap() || given.size() == 0) {
       wrong(given, "variants is a map of names to options: {complete: {}, fixed: {ablate: pi}}");
     }
     std::vector<Choice> all;
     std::set<std::string> seen;
-    for (const auto& entry : map) {
+    for (const auto& entry : merged(given).entries) {
       if (text(entry.first).empty()) wrong(entry.first, "a variant needs a name");
       if (!seen.insert(text(entry.first)).second) {
         wrong(entry.first, fmt::format("there are two variants '{}'", text(entry.first)));
@@ -219,12 +320,12 @@ class Reader {
     return all;
   }
 
-  void add_grid(Experiment& experiment, const YAML::Node& grid, const YAML::Node& defaults) const {
+  void add_grid(Experiment& experiment, const Map& grid, const Map& defaults) const {
     const auto part = [&](const char* key) -> YAML::Node {
       return grid[key] ? grid[key] : defaults[key];
     };
     const auto required = [&](const char* key) -> YAML::Node {
-      if (!part(key)) wrong(grid, fmt::format("'{}' is missing", key));
+      if (!part(key)) wrong(grid.mark, fmt::format("'{}' is missing", key));
       return part(key);
     };
     const GivenMarks shared = options(part("options"));
@@ -233,6 +334,15 @@ class Reader {
     const auto miners = named_choices(required("miners"), "miners", "miner", vocabulary_.miners);
     const auto all_seeds = seeds(required("seeds"));
     const auto all_variants = variants(part("variants"));
+    double cells = static_cast<double>(experiment.jobs.size());
+    cells += static_cast<double>(networks.size()) * static_cast<double>(models.size()) *
+             static_cast<double>(miners.size()) * static_cast<double>(all_seeds.size()) *
+             static_cast<double>(all_variants.size());
+    if (cells > kMostCells) {
+      wrong(grid.mark,
+            fmt::format("{:.0f} runs are more than one experiment may have ({}): divide it", cells,
+                        kMostCells));
+    }
     std::map<int, OptionUse> uses;         // by position in the file
     for (std::int64_t seed : all_seeds) {  // outermost: a complete table of one seed comes first
       for (const Choice& network : networks) {
@@ -245,7 +355,7 @@ class Reader {
                 all.insert(further->begin(), further->end());
               }
               Job job{network.name, model.name, miner.name, seed, flags_of(all), variant.name};
-              resolve(job, flags_of(variant.options), all, grid.Mark());
+              resolve(job, flags_of(variant.options), all, grid.mark);
               for (const auto& [name, given] : all) {
                 OptionUse& use =
                     uses.try_emplace(given.mark.pos, OptionUse{name, given.mark}).first->second;
@@ -302,6 +412,8 @@ class Reader {
 
   std::string file_;
   const Vocabulary& vocabulary_;
+  mutable std::map<int, Map> maps_;       // by position in the file
+  mutable std::int64_t merged_keys_ = 0;  // by all << so far
 };
 
 }  // namespace
@@ -312,7 +424,7 @@ Experiment parse_experiment(std::string_view yaml, const std::string& file,
 }
 
 Experiment read_experiment(const std::filesystem::path& file, const Vocabulary& vocabulary) {
-  return parse_experiment(MappedFile::open(file)->text(), file.string(), vocabulary);
+  return parse_experiment(read_file(file), file.string(), vocabulary);
 }
 
 }  // namespace curnm

@@ -54,6 +54,18 @@ std::string options_text(const RunResult& run) {
   return text;
 }
 
+nlohmann::ordered_json flags_json(const nlohmann::json& flags) {
+  nlohmann::ordered_json typed = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : flags.items()) {
+    typed[name] = value;
+    if (!value.is_string()) continue;
+    const auto parsed = nlohmann::ordered_json::parse(value.get<std::string>(), nullptr,
+                                                      /*allow_exceptions=*/false);
+    if (parsed.is_number() || parsed.is_boolean()) typed[name] = parsed;
+  }
+  return typed;
+}
+
 std::string_view figure_name(ValidationFigure figure) {
   return figure == ValidationFigure::kMrr ? "MRR" : "AP";
 }

@@ -102,6 +102,10 @@ struct ResultSet {
 /// The flags of a run besides network, model, miner and seed: "epochs 60, pool 16".
 std::string options_text(const RunResult& run);
 
+/// The same as JSON for other programs: {"epochs": 60}. They are stored as they were written, as
+/// texts; here numbers are numbers, and true and false are those.
+nlohmann::ordered_json flags_json(const nlohmann::json& flags);
+
 /// A figure of validation.
 enum class ValidationFigure { kAp, kMrr };
 std::string_view figure_name(ValidationFigure figure);  // "AP", "MRR"

@@ -4,6 +4,7 @@
 
 #include "curnm/base/error.h"
 #include "curnm/base/files.h"
+#include "curnm/base/json.h"
 #include "curnm/runs/run_folder.h"
 
 namespace curnm {
@@ -99,7 +100,7 @@ RunResult read_run_folder(const fs::path& path) {
     if (folder.is_finished()) read_result(folder.read_result(), run);
     return run;
   } catch (const nlohmann::json::exception& error) {
-    fail<UnusableRun>("{} is damaged: {}", path.string(), error.what());
+    fail<UnusableRun>("{} is damaged: {}", path.string(), json_reason(error));
   }
 }
 

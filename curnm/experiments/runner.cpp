@@ -27,8 +27,8 @@ struct Worker {
 /// The error message that a run ended with, or its last line.
 std::string last_error(const fs::path& log, std::int64_t begin) {
   std::string words;
-  const auto file = MappedFile::open(log);
-  std::string_view rest = file->text();
+  const std::string text = read_file(log);
+  std::string_view rest = text;
   rest.remove_prefix(std::min(rest.size(), static_cast<std::size_t>(begin)));  // it may be cut
   constexpr std::string_view kPrefix = "curnm: ";
   if (const std::size_t error = rest.rfind("\n" + std::string(kPrefix)); error != rest.npos) {

@@ -1,7 +1,10 @@
 #include "curnm/experiments/sqlite.h"
 
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -38,6 +41,23 @@ std::string address_of(const std::filesystem::path& file, int flags) {
 
 }  // namespace
 
+const char* journal_for(long file_system) {
+  // NFS, SMB (three numbers), AFS, Ceph, FUSE (sshfs and others), 9P, Lustre, GPFS, BeeGFS, OCFS2,
+  // GFS2.
+  constexpr std::array<long, 14> kShared = {
+      0x6969,     0x517b,     0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400, 0x65735546,
+      0x01021997, 0x0bd00bd0, 0x47504653, 0x19830326, 0x7461636f, 0x01161970, 0x6b414653};
+  const bool shared = std::find(kShared.begin(), kShared.end(), file_system) != kShared.end();
+  return shared ? "DELETE" : "WAL";
+}
+
+long file_system_of(const std::filesystem::path& file) {
+  struct statfs status {};
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  if (::statfs(folder.c_str(), &status) != 0) return 0;
+  return static_cast<long>(static_cast<unsigned int>(status.f_type));
+}
+
 Database::Database(const std::filesystem::path& file, int flags) : file_(file) {
   const int code =
       sqlite3_open_v2(address_of(file, flags).c_str(), &handle_, flags | SQLITE_OPEN_URI, nullptr);
@@ -71,7 +91,7 @@ void Database::raise(int code) const {
     case SQLITE_CORRUPT:
       raise_damaged(reason);
     case SQLITE_FULL:
-      fail("cannot write {}: the disk is full", file_.string());
+      fail<DiskFull>("cannot write {}: the disk is full", file_.string());
     default:
       fail("{}: {}", file_.string(), reason);
   }

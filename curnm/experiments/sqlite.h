@@ -11,6 +11,12 @@
 
 namespace curnm::sqlite {
 
+/// The journal for a store on a file system of this type (statfs). SQLite's write-ahead log needs
+/// memory that all processes share, which machines do not; there a rollback journal is used.
+const char* journal_for(long file_system);
+/// The type of the file system that the file is on, or will be.
+long file_system_of(const std::filesystem::path& file);
+
 class Database {
  public:
   /// REQUIRES: `flags` as for sqlite3_open_v2.

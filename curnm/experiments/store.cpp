@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <set>
 #include <unordered_map>
 
 #include "curnm/base/error.h"
+#include "curnm/base/json.h"
 #include "curnm/base/names.h"
 #include "curnm/experiments/owner.h"
 #include "curnm/experiments/sqlite.h"
@@ -119,7 +121,7 @@ class Loader {
     const Transaction transaction(database_, "BEGIN");
     load_runs();
     for_each("SELECT run, part, name, value FROM options", [](RunResult& run, Statement& row) {
-      run.options[row.string(1)][row.string(2)] = ordered_json::parse(row.text(3));
+      run.options[row.string(1)][row.string(2)] = parse_json(row.text(3));
     });
     for_each("SELECT run, events, protocol, metric, value FROM scores",
              [](RunResult& run, Statement& row) {
@@ -174,13 +176,19 @@ class Loader {
     }
   }
 
+  static nlohmann::json flags_of(std::string_view text) {
+    nlohmann::json flags = parse_json(text);
+    if (!flags.is_object()) throw BadJson("the flags of a run are no object");
+    return flags;
+  }
+
   static RunResult run_of(const Statement& row) {
     return {.id = row.integer(0),
             .network = row.string(1),
             .model = row.string(2),
             .miner = row.string(3),
             .seed = row.integer(4),
-            .flags = nlohmann::json::parse(row.text(5)),
+            .flags = flags_of(row.text(5)),
             .state = state_of(row.text(6), row.text(21)),
             .reason = row.string(7),
             .folder = row.string(8),
@@ -250,7 +258,21 @@ class ResultStore::Database : public sqlite::Database {
           file.string(), version);
     }
     // Readers and a writer do not block each other, and a power cut loses no finished run.
-    execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+    execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+    set_journal(file, sqlite::journal_for(sqlite::file_system_of(file)));
+  }
+
+  /// Throws Error where another mode is in use and cannot be left now.
+  void set_journal(const fs::path& file, std::string_view mode) {
+    Statement statement(*this, fmt::format("PRAGMA journal_mode = {}", mode));
+    statement.next();
+    std::string used = statement.string(0);
+    std::ranges::transform(used, used.begin(), [](unsigned char c) { return std::toupper(c); });
+    if (used == mode || mode == "WAL") return;  // a rollback journal is safe everywhere
+    fail(
+        "{} is on a network file system and in use by a program that does not know it ({} instead "
+        "of {}): end that first, or choose a --store on a local disk",
+        file.string(), used, mode);
   }
 
   std::int64_t pragma(const char* name) {
@@ -434,6 +456,8 @@ ResultSet ResultStore::load(const ResultFilter& filter) const {
   try {
     return Loader(*database_, filter).load();
   } catch (const nlohmann::json::exception& error) {
+    database_->raise_damaged(json_reason(error));
+  } catch (const BadJson& error) {
     database_->raise_damaged(error.what());
   }
 }

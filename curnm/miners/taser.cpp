@@ -81,7 +81,7 @@ class TaserMiner final : public NegativeMiner {
     return {to_tensor(confidence_, at::kCPU), to_tensor(times_drawn_, at::kCPU)};
   }
   void set_state(const std::vector<Tensor>& state) override {
-    CURNM_ASSERT(state.size() == 2);
+    check_saved(state.size() == 2, "the saved miner has other options");
     copy_to(state[0], std::span(confidence_));
     copy_to(state[1], std::span(times_drawn_));
   }

@@ -64,9 +64,15 @@ std::vector<Tensor> Adam::state() const {
 
 void Adam::set_state(const std::vector<Tensor>& state) {
   const std::size_t count = parameters_.size();
-  CURNM_ASSERT(state.size() == 1 + 2 * count);
+  check_saved(
+      state.size() == 1 + 2 * count && state[0].numel() == 1 && state[0].scalar_type() == at::kLong,
+      "the saved optimiser is that of another model");
   steps_ = state[0].item<std::int64_t>();
+  check_saved(steps_ >= 0, "the saved optimiser has made a negative number of steps");
   for (std::size_t i = 0; i < count; ++i) {
+    check_saved(state[1 + i].sizes() == mean_[i].sizes() &&
+                    state[1 + count + i].sizes() == square_[i].sizes(),
+                "the saved optimiser is that of another model");
     mean_[i].copy_(state[1 + i]);
     square_[i].copy_(state[1 + count + i]);
   }

@@ -1,6 +1,7 @@
 #include "curnm/nn/node_memory.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "curnm/base/error.h"
 #include "curnm/kernels/rows.h"
@@ -190,13 +191,20 @@ std::vector<Tensor> NodeMemory::state() const {
 }
 
 void NodeMemory::set_state(const std::vector<Tensor>& state) {
-  CURNM_ASSERT(state.size() == 5 && state[0].sizes() == memory_.sizes());
+  check_saved(state.size() == 5 && state[0].sizes() == memory_.sizes() &&
+                  state[1].sizes() == memory_.sizes(),
+              "a saved memory is that of another model");
   const NoGradGuard no_grad;
   memory_.copy_(state[0]);
   mail_other_.copy_(state[1]);
   copy_to(state[2], std::span(mail_event_));
   copy_to(state[3], std::span(mail_time_));
   copy_to(state[4], std::span(updated_));
+  const EventId events = options_.edge_features.defined() ? options_.edge_features.size(0)
+                                                          : std::numeric_limits<EventId>::max();
+  check_saved(std::ranges::all_of(
+                  mail_event_, [&](EventId e) { return e == kNoEvent || (e >= 0 && e < events); }),
+              "a saved memory refers to events that do not exist");
 }
 
 }  // namespace curnm

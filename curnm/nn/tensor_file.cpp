@@ -1,11 +1,14 @@
 #include "curnm/nn/tensor_file.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "curnm/base/digest.h"
 #include "curnm/base/error.h"
 #include "curnm/base/files.h"
+#include "curnm/base/json.h"
+#include "curnm/base/stored_tensors.h"
 
 namespace curnm {
 namespace {
@@ -38,6 +41,17 @@ std::string magic_of(const TensorFileKind& kind) {
   return fmt::format("{}{}\n", prefix_of(kind), kind.version);
 }
 
+Tensor tensor_of(const StoredTensor& stored) {
+  const auto known = std::find_if(kTypes.begin(), kTypes.end(),
+                                  [&](const TypeName& type) { return type.name == stored.type; });
+  CURNM_ASSERT(known != kTypes.end());
+  Tensor tensor = at::empty(stored.shape, known->type);
+  if (!stored.values.empty()) {
+    std::memcpy(tensor.data_ptr(), stored.values.data(), stored.values.size());
+  }
+  return tensor;
+}
+
 }  // namespace
 
 void TensorFile::put(const std::string& name, const std::vector<Tensor>& list) {
@@ -49,8 +63,14 @@ void TensorFile::put(const std::string& name, const std::vector<Tensor>& list) {
 
 std::vector<Tensor> TensorFile::list(const std::string& name) const {
   std::vector<Tensor> found;
-  const auto size = document.at("lists").at(name).get<std::size_t>();
-  for (std::size_t i = 0; i < size; ++i) found.push_back(tensors.at(fmt::format("{}/{}", name, i)));
+  const auto lists = document.find("lists");
+  check_saved(lists != document.end() && lists->is_object(), "a list of tensors is missing");
+  const std::int64_t size = json_integer(*lists, name, 0, std::ssize(tensors));
+  for (std::int64_t i = 0; i < size; ++i) {
+    const auto tensor = tensors.find(fmt::format("{}/{}", name, i));
+    check_saved(tensor != tensors.end(), "a tensor is missing");
+    found.push_back(tensor->second);
+  }
   return found;
 }
 
@@ -60,48 +80,52 @@ void TensorFile::put(const std::string& name, const Module& module) {
   }
 }
 
-void TensorFile::restore(const std::string& name, const Module& module) const {
-  const NoGradGuard no_grad;
+void TensorFile::check(const std::string& name, const Module& module) const {
   for (const auto& item : module.named_weights()) {
     const auto found = tensors.find(name + "/" + item.key());
     if (found == tensors.end() || found->second.sizes() != item.value().sizes()) {
       fail<UnusableRun>(
-          "the checkpoint does not fit the model: {}/{} is missing or has another shape", name,
+          "the saved weights do not fit the model: {}/{} is missing or has another shape", name,
           item.key());
     }
-    item.value().copy_(found->second);
+  }
+}
+
+void TensorFile::restore(const std::string& name, const Module& module) const {
+  check(name, module);
+  const NoGradGuard no_grad;
+  for (const auto& item : module.named_weights()) {
+    item.value().copy_(tensors.at(name + "/" + item.key()));
   }
 }
 
 void save_tensors(const TensorFile& contents, const TensorFileKind& kind, const fs::path& file) {
-  ordered_json header = {{"document", contents.document}, {"tensors", ordered_json::array()}};
+  StoredTensors stored{.document = contents.document, .tensors = {}};
+  std::vector<Tensor> flat;  // keeps the values
   for (const auto& [name, tensor] : contents.tensors) {
-    header["tensors"].push_back(
-        {{"name", name}, {"type", name_of(tensor.scalar_type())}, {"shape", tensor.sizes().vec()}});
+    flat.push_back(tensor.to(at::kCPU).contiguous());
+    stored.tensors.push_back(
+        {.name = name,
+         .type = name_of(tensor.scalar_type()),
+         .shape = tensor.sizes().vec(),
+         .values = {static_cast<const char*>(flat.back().data_ptr()), flat.back().nbytes()}});
   }
-  const std::string text = header.dump();
-  std::string bytes = magic_of(kind);
-  const std::uint64_t length = text.size();
-  bytes.append(reinterpret_cast<const char*>(&length), sizeof length);
-  bytes += text;
-  for (const auto& [name, tensor] : contents.tensors) {
-    const Tensor flat = tensor.to(at::kCPU).contiguous();
-    bytes.append(static_cast<const char*>(flat.data_ptr()), flat.nbytes());
-  }
+  std::string bytes = magic_of(kind) + tensor_bytes(stored);
   bytes += digest(bytes);
   write_file_atomically(file, bytes);
 }
 
 bool is_tensor_file(const TensorFileKind& kind, const fs::path& file) {
-  return fs::is_regular_file(file) && MappedFile::open(file)->text().starts_with(prefix_of(kind));
+  const std::string prefix = prefix_of(kind);
+  return fs::is_regular_file(file) && read_beginning(file, prefix.size()) == prefix;
 }
 
 TensorFile load_tensors(const TensorFileKind& kind, const fs::path& file) {
-  const auto mapped = MappedFile::open(file);
-  std::string_view bytes = mapped->text();
+  const std::string contents = read_file(file);
   const auto damaged = [&](std::string_view why) {
-    fail<UnusableRun>("{} is damaged: {}; {}", file.string(), why, kind.remedy);
+    return UnusableRun(fmt::format("{} is damaged: {}; {}", file.string(), why, kind.remedy));
   };
+  std::string_view bytes = contents;
   const std::string magic = magic_of(kind);
   if (!bytes.starts_with(prefix_of(kind))) {
     fail<UnusableRun>("{} is not a curnm {}", file.string(), kind.name);
@@ -111,29 +135,24 @@ TensorFile load_tensors(const TensorFileKind& kind, const fs::path& file) {
                       file.string(), bytes.substr(0, std::min(bytes.find('\n'), std::size_t{40})),
                       std::string_view(magic).substr(0, magic.size() - 1));
   }
-  if (bytes.size() < magic.size() + sizeof(std::uint64_t) + kDigestSize) damaged("it is truncated");
+  if (bytes.size() < magic.size() + sizeof(std::uint64_t) + kDigestSize) {
+    throw damaged("it is truncated");
+  }
   const std::string_view expected = bytes.substr(bytes.size() - kDigestSize);
   bytes.remove_suffix(kDigestSize);
-  if (digest(bytes) != expected) damaged("its digest differs");
+  if (digest(bytes) != expected) throw damaged("its digest differs");
 
-  std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data() + magic.size(), sizeof length);
-  bytes.remove_prefix(magic.size() + sizeof length);
-  const ordered_json header = ordered_json::parse(bytes.substr(0, length));
-  bytes.remove_prefix(length);
-  TensorFile contents{.document = header.at("document")};
-  for (const ordered_json& entry : header.at("tensors")) {
-    const auto type = entry.at("type").get<std::string>();
-    const auto known = std::find_if(kTypes.begin(), kTypes.end(),
-                                    [&](const TypeName& t) { return t.name == type; });
-    if (known == kTypes.end()) damaged("a tensor has an unknown type");
-    Tensor tensor = at::empty(entry.at("shape").get<std::vector<std::int64_t>>(), known->type);
-    if (bytes.size() < tensor.nbytes()) damaged("it is truncated");
-    std::memcpy(tensor.data_ptr(), bytes.data(), tensor.nbytes());
-    bytes.remove_prefix(tensor.nbytes());
-    contents.tensors[entry.at("name").get<std::string>()] = tensor;
+  bytes.remove_prefix(magic.size());
+  try {
+    StoredTensors stored = parse_tensors(bytes);
+    TensorFile found{.document = std::move(stored.document)};
+    for (const StoredTensor& tensor : stored.tensors) {
+      found.tensors.emplace(tensor.name, tensor_of(tensor));
+    }
+    return found;
+  } catch (const UnusableRun& error) {
+    throw damaged(error.what());
   }
-  return contents;
 }
 
 }  // namespace curnm

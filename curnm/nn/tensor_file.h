@@ -29,10 +29,13 @@ struct TensorFile {
 
   /// Lists of tensors under one name.
   void put(const std::string& name, const std::vector<Tensor>& list);
+  /// Throws UnusableRun or BadJson when it is not there.
   std::vector<Tensor> list(const std::string& name) const;
   /// Parameters of a module, by their names in it.
   void put(const std::string& name, const Module& module);
   /// Throws UnusableRun when a parameter is missing or of another shape.
+  void check(const std::string& name, const Module& module) const;
+  /// The same, and nothing is changed then.
   void restore(const std::string& name, const Module& module) const;
 };
 

@@ -20,10 +20,13 @@ Tensor to_tensor(std::span<const std::int32_t> values, Device device);
 Tensor to_tensor(std::span<const double> values, Device device);
 Tensor to_tensor(std::span<const float> values, Device device);
 
-/// Copies a tensor on the CPU into memory of the same type and size.
+/// Copies a saved tensor on the CPU into memory of the same type and size. Throws UnusableRun if it
+/// has another one.
 template <class T>
 void copy_to(const Tensor& from, std::span<T> to) {
-  CURNM_ASSERT(from.numel() == static_cast<std::int64_t>(to.size()));
+  check_saved(from.numel() == static_cast<std::int64_t>(to.size()) &&
+                  from.scalar_type() == c10::CppTypeToScalarType<T>::value,
+              "a saved tensor has another size or type");
   std::copy_n(from.contiguous().data_ptr<T>(), to.size(), to.begin());
 }
 

@@ -42,6 +42,7 @@ struct LinkModel {
     return all;
   }
   void set_state(const std::vector<Tensor>& state) {
+    check_saved(std::ssize(state) >= decoder->state_size(), "a saved state is incomplete");
     const auto of_decoder = state.end() - decoder->state_size();
     model->set_state({state.begin(), of_decoder});
     decoder->set_state({of_decoder, state.end()});

@@ -65,8 +65,12 @@ void begin_at_saved_state(const TrainedModel& trained, Follower& follower) {
   const NoGradGuard no_grad;
   std::vector<Tensor> state = follower.model.state();
   const std::vector<Tensor> saved = trained.tensors->list("state");
-  CURNM_ASSERT(state.size() == saved.size());
+  check_saved(state.size() == saved.size(), "the saved state is that of another model");
   for (std::size_t i = 0; i < state.size(); ++i) {
+    check_saved(saved[i].dim() == state[i].dim() && saved[i].dim() > 0 &&
+                    saved[i].sizes().slice(1) == state[i].sizes().slice(1) &&
+                    saved[i].scalar_type() == state[i].scalar_type(),
+                "the saved state is that of another model");
     if (state[i].size(0) < saved[i].size(0)) {
       state[i] = saved[i];  // not one row per node
     } else {

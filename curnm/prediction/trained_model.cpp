@@ -1,10 +1,12 @@
 #include "curnm/prediction/trained_model.h"
 
 #include "curnm/base/error.h"
+#include "curnm/base/json.h"
 #include "curnm/decoders/registry.h"
 #include "curnm/models/registry.h"
 #include "curnm/nn/tensor_file.h"
 #include "curnm/nn/tensors.h"
+#include "curnm/sampling/question.h"
 
 namespace curnm {
 namespace {
@@ -41,10 +43,9 @@ FeatureScale get_scale(const TensorFile& file, const char* name, std::int64_t wi
   const auto found = file.tensors.find(name);
   if (found == file.tensors.end()) return {};
   const Tensor& both = found->second;
-  if (both.dim() != 2 || both.size(0) != 2 || both.size(1) != width ||
-      both.scalar_type() != at::kFloat) {
-    fail<UnusableRun>("it is damaged: {} does not fit features of width {}", name, width);
-  }
+  check_saved(both.dim() == 2 && both.size(0) == 2 && both.size(1) == width &&
+                  both.scalar_type() == at::kFloat,
+              "the scales of its features are damaged");
   return {as_vector<float>(both[0]), as_vector<float>(both[1])};
 }
 
@@ -59,7 +60,58 @@ Options read_options(const Registry<Entry>& registry, const std::string& name,
                       option);
   }
   from_json(values, options);
+  options.check();
   return options;
+}
+
+IdMap ids_of(const TensorFile& contents, NodeId nodes) {
+  const std::vector<std::uint8_t> text = as_vector<std::uint8_t>(contents.tensors.at(kIdText));
+  const IdMap ids{as_vector<std::int64_t>(contents.tensors.at(kIdOffsets)),
+                  std::vector<char>(text.begin(), text.end())};
+  if (ids.empty()) return ids;
+  check_saved(ids.offsets.size() == std::int64_t{nodes} + 1 && are_valid(ids),
+              "the names of its nodes are damaged");
+  return ids;
+}
+
+FeatureMatrix node_features_of(const TensorFile& contents, NodeId nodes) {
+  constexpr std::int64_t kMostWidth = 1 << 20;
+  const std::int64_t width = json_integer(contents.document, "node_features", 0, kMostWidth);
+  if (width == 0) return {};
+  Column<float> values(as_vector<float>(contents.tensors.at(kNodeFeatures)));
+  check_saved(values.size() == std::int64_t{nodes} * width,
+              "the features of its nodes are damaged");
+  return {std::move(values), width};
+}
+
+/// May throw what the JSON library and LibTorch throw, and std::out_of_range.
+TrainedModel model_of(const std::shared_ptr<const TensorFile>& contents) {
+  const ordered_json& document = contents->document;
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  TrainedModel model{.version = json_string(document, "version"),
+                     .model = json_string(document, "model"),
+                     .decoder = json_string(document, "decoder"),
+                     .outputs = json_integer(document, "outputs", 1, kQuestions.size()),
+                     .seed = document.at("seed"),
+                     .path = document.at("plain_path").get<bool>() ? Path::kPlain : Path::kFast,
+                     .device = json_string(document, "device"),
+                     .batch = json_integer(document, "batch", 1, kMost),
+                     .data = json_string(document, "data"),
+                     .data_digest = json_string(document, "data_digest"),
+                     .extent = extent_from_json(document),
+                     .first_time = json_number(document, "first_time"),
+                     .last_time = json_number(document, "last_time"),
+                     .edge_features = json_integer(document, "edge_features", 0, kMost)};
+  model.state_events = json_integer(document, "state_events", 0, model.extent.events);
+  const Device known_by_libtorch(model.device);
+  model.model_options = read_options(models(), model.model, document.at("model_options"));
+  model.decoder_options = read_options(decoders(), model.decoder, document.at("decoder_options"));
+  model.ids = ids_of(*contents, model.extent.nodes);
+  model.node_features = node_features_of(*contents, model.extent.nodes);
+  model.scales = {get_scale(*contents, kEdgeScale, model.edge_features),
+                  get_scale(*contents, kNodeScale, model.node_features.width)};
+  model.tensors = contents;
+  return model;
 }
 
 }  // namespace
@@ -102,45 +154,25 @@ void save_model(const TrainedModel& model, const std::filesystem::path& file) {
 }
 
 TrainedModel load_model(const std::filesystem::path& file) {
-  auto contents = std::make_shared<TensorFile>(load_tensors(kModelFile, file));
+  const auto contents = std::make_shared<const TensorFile>(load_tensors(kModelFile, file));
+  const auto damaged = [&](const std::string& reason) {
+    return UnusableRun(
+        fmt::format("{} is damaged: {}; {}", file.string(), reason, kModelFile.remedy));
+  };
   try {
-    const ordered_json& document = contents->document;
-    TrainedModel model{.version = document.at("version"),
-                       .model = document.at("model"),
-                       .decoder = document.at("decoder"),
-                       .outputs = document.at("outputs"),
-                       .seed = document.at("seed"),
-                       .path = document.at("plain_path").get<bool>() ? Path::kPlain : Path::kFast,
-                       .device = document.at("device"),
-                       .batch = document.at("batch"),
-                       .data = document.at("data"),
-                       .data_digest = document.at("data_digest"),
-                       .extent = {document.at("events"), document.at("nodes")},
-                       .first_time = document.at("first_time"),
-                       .last_time = document.at("last_time"),
-                       .edge_features = document.at("edge_features"),
-                       .state_events = document.at("state_events")};
-    model.model_options = read_options(models(), model.model, document.at("model_options"));
-    model.decoder_options = read_options(decoders(), model.decoder, document.at("decoder_options"));
-    const std::vector<std::uint8_t> text = as_vector<std::uint8_t>(contents->tensors.at(kIdText));
-    model.ids = {as_vector<std::int64_t>(contents->tensors.at(kIdOffsets)),
-                 std::vector<char>(text.begin(), text.end())};
-    if (const std::int64_t width = document.at("node_features"); width > 0) {
-      model.node_features = {Column<float>(as_vector<float>(contents->tensors.at(kNodeFeatures))),
-                             width};
-    }
-    model.scales = {get_scale(*contents, kEdgeScale, model.edge_features),
-                    get_scale(*contents, kNodeScale, model.node_features.width)};
-    model.tensors = std::move(contents);
-    return model;
+    return model_of(contents);
   } catch (const UsageError& error) {
     fail<UnusableRun>("{} cannot be used by this program: {}", file.string(), error.what());
   } catch (const UnusableRun& error) {
     fail<UnusableRun>("{}: {}", file.string(), error.what());
+  } catch (const BadJson& error) {
+    throw damaged(error.what());
   } catch (const nlohmann::json::exception& error) {
-    fail<UnusableRun>("{} is damaged: {}", file.string(), error.what());
+    throw damaged(json_reason(error));
   } catch (const std::out_of_range&) {
-    fail<UnusableRun>("{} is damaged: a tensor is missing", file.string());
+    throw damaged("a tensor is missing");
+  } catch (const c10::Error&) {
+    throw damaged("a tensor has another shape or type, or its device does not exist");
   }
 }
 

@@ -10,11 +10,11 @@ namespace {
 
 void add_row(std::string& out, const RunResult& run, const Cell& cell, const Score& score) {
   const bool known = std::isfinite(score.value);
-  append(out, "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", run.id, csv_field(cell.experiment),
-         csv_field(cell.variant), csv_field(run.network), csv_field(run.model),
-         csv_field(run.miner), run.seed, state_name(run.state), csv_field(run.reason),
-         csv_field(json_text(run.flags)), csv_field(score.set), csv_field(score.protocol),
-         csv_field(score.metric), known ? fmt::format("{}", score.value) : "");
+  append(out, "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", run.id, csv_text(cell.experiment),
+         csv_text(cell.variant), csv_text(run.network), csv_text(run.model), csv_text(run.miner),
+         run.seed, state_name(run.state), csv_text(run.reason), csv_text(json_text(run.flags)),
+         csv_text(score.set), csv_text(score.protocol), csv_text(score.metric),
+         known ? fmt::format("{}", score.value) : "");
 }
 
 void add_rows(std::string& out, const RunResult& run, const Cell& cell) {

@@ -59,11 +59,15 @@ std::string cell_text(const SheetCell& cell) {
   return text;
 }
 
+/// The first cell of a row. After \\\\ and the rules, LaTeX would take [ and * for arguments.
+std::string first_cell(const std::string& text) {
+  return text.starts_with('[') || text.starts_with('*') ? "{}" + text : text;
+}
+
 void add_rows(std::string& out, const std::vector<std::vector<SheetCell>>& rows) {
   for (const std::vector<SheetCell>& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i > 0) out += " & ";
-      out += cell_text(row[i]);
+      out += i > 0 ? " & " + cell_text(row[i]) : first_cell(cell_text(row[i]));
     }
     out += " \\\\\n";
   }
@@ -76,7 +80,7 @@ void add_sheet(std::string& out, const Sheet& sheet) {
          escape(sheet.title), escape(sheet.caption), std::string(sheet.text_columns, 'l'),
          std::string(sheet.header.size() - sheet.text_columns, 'r'));
   for (std::size_t i = 0; i < sheet.header.size(); ++i) {
-    out += (i > 0 ? " & " : "") + escape(sheet.header[i]);
+    out += i > 0 ? " & " + escape(sheet.header[i]) : first_cell(escape(sheet.header[i]));
   }
   out += " \\\\\n\\midrule\n";
   add_rows(out, sheet.rows);

@@ -5,6 +5,7 @@
 
 #include "curnm/base/error.h"
 #include "curnm/base/files.h"
+#include "curnm/base/json.h"
 
 namespace curnm {
 namespace {
@@ -12,15 +13,18 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // metrics of a million epochs
+
 /// Reads a file that resuming the run would write again; errors say so.
 template <class Read>
 auto read_renewable(const fs::path& file, const Read& read) {
   try {
-    return read(MappedFile::open(file)->text());
+    return read(read_file(file, kMostBytes));
   } catch (const nlohmann::json::exception&) {
-    fail<UnusableRun>("{} is damaged: `curnm train --resume {}` writes it again", file.string(),
-                      file.parent_path().string());
+  } catch (const BadJson&) {
   }
+  fail<UnusableRun>("{} is damaged: `curnm train --resume {}` writes it again", file.string(),
+                    file.parent_path().string());
 }
 
 /// NaN is stored as null, since JSON has no NaN.
@@ -51,7 +55,8 @@ ordered_json to_json(const EpochRecord& record) {
 }
 
 EpochRecord epoch_from_json(const ordered_json& json) {
-  EpochRecord record{.epoch = json.at("epoch"),
+  constexpr std::int64_t kMostEpochs = 1'000'000'000;
+  EpochRecord record{.epoch = json_integer(json, "epoch", 0, kMostEpochs),
                      .losses = numbers(json.at("losses")),
                      .mining = numbers(json.at("mining")),
                      .validation_ap = json.at("validation_ap"),
@@ -78,8 +83,8 @@ ordered_json RunFolder::read_options() const {
   if (!exists()) fail("{} does not exist", path_.string());
   if (!is_run()) fail<UnusableRun>("{} is not a run: it has no options.json", path_.string());
   try {
-    return ordered_json::parse(MappedFile::open(options())->text());
-  } catch (const nlohmann::json::exception& error) {
+    return read_json(options());
+  } catch (const BadJson& error) {
     fail<UnusableRun>("{} is damaged: {}", options().string(), error.what());
   }
 }
@@ -96,7 +101,8 @@ std::vector<EpochRecord> RunFolder::read_metrics() const {
     std::vector<EpochRecord> records;
     while (!rest.empty()) {
       const std::size_t end = rest.find('\n');
-      records.push_back(epoch_from_json(ordered_json::parse(rest.substr(0, end))));
+      records.push_back(epoch_from_json(parse_json(rest.substr(0, end))));
+      if (records.back().epoch + 1 != std::ssize(records)) throw BadJson("an epoch is missing");
       rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     }
     return records;
@@ -104,7 +110,7 @@ std::vector<EpochRecord> RunFolder::read_metrics() const {
 }
 
 std::int64_t RunFolder::count_epochs() const {
-  return has(metrics()) ? std::ranges::count(MappedFile::open(metrics())->text(), '\n') : 0;
+  return has(metrics()) ? std::ranges::count(read_file(metrics(), kMostBytes), '\n') : 0;
 }
 
 void RunFolder::write_result(const ordered_json& found) const {
@@ -112,7 +118,7 @@ void RunFolder::write_result(const ordered_json& found) const {
 }
 
 ordered_json RunFolder::read_result() const {
-  return read_renewable(result(), [](std::string_view text) { return ordered_json::parse(text); });
+  return read_renewable(result(), [](std::string_view text) { return parse_json(text); });
 }
 
 }  // namespace curnm

@@ -37,7 +37,7 @@ struct EpochRecord {
   }
 };
 nlohmann::ordered_json to_json(const EpochRecord& record);
-/// Throws nlohmann::json::exception if the JSON is not a record.
+/// Throws BadJson or nlohmann::json::exception if the JSON is not a record.
 EpochRecord epoch_from_json(const nlohmann::ordered_json& json);
 
 /// The folder of a run, and what its files are called:

@@ -2,6 +2,7 @@
 
 #include "curnm/base/error.h"
 #include "curnm/base/file_lock.h"
+#include "curnm/base/json.h"
 
 namespace curnm {
 namespace {
@@ -31,6 +32,62 @@ void check_origin(const TensorFile& checkpoint, const RunSpec& spec, const LinkT
                         written[name].dump(), value.dump());
     }
   }
+}
+
+/// The state of the best epoch has to fit the model that it will be restored to.
+void check_best(const TensorFile& best, const Learner& learner) {
+  best.check("model", *learner.model);
+  best.check("decoder", *learner.decoder);
+  const std::vector<Tensor> state = learner.state();
+  const std::vector<Tensor> saved = best.list("state");
+  check_saved(saved.size() == state.size(), "the state of the best epoch is incomplete");
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    check_saved(
+        saved[i].dim() == state[i].dim() && saved[i].scalar_type() == state[i].scalar_type(),
+        "the state of the best epoch is that of another model");
+  }
+}
+
+/// How far the training had come, in the bounds of this run.
+Progress read_progress(const TensorFile& checkpoint, const Trainer& trainer) {
+  const ordered_json& document = checkpoint.document;
+  Progress progress{.epoch = json_integer(document, "epoch", 0, trainer.options().epochs),
+                    .current = epoch_from_json(document.at("current")),
+                    .losses = Averages::from_json(document.at("losses")),
+                    .measures = Averages::from_json(document.at("measures")),
+                    .best = {.document = document.at("best")}};
+  const std::vector<std::int64_t> bounds =
+      batch_boundaries(trainer.task(), trainer.options(), progress.epoch);
+  progress.batch =
+      static_cast<std::size_t>(json_integer(document, "batch", 0, std::ssize(bounds) - 1));
+  for (const ordered_json& record : document.at("records")) {
+    progress.records.push_back(epoch_from_json(record));
+    check_saved(progress.records.back().epoch + 1 == std::ssize(progress.records),
+                "the record of an epoch is missing");
+  }
+  check_saved(std::ssize(progress.records) == progress.epoch, "the record of an epoch is missing");
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    if (name.starts_with(kBest)) progress.best.tensors[name.substr(kBest.size())] = tensor;
+  }
+  return progress;
+}
+
+/// May throw what the JSON library and LibTorch throw.
+void restore_all(const TensorFile& checkpoint, const RunSpec& spec, Trainer& trainer) {
+  check_origin(checkpoint, spec, trainer.task());
+  Progress progress = read_progress(checkpoint, trainer);
+  Learner& learner = trainer.learner();
+  checkpoint.restore("model", *learner.model);
+  checkpoint.restore("decoder", *learner.decoder);
+  checkpoint.restore("miner", *learner.miner);
+  learner.optimizer->set_state(checkpoint.list("optimizer"));
+  learner.set_state(checkpoint.list("state"));
+  learner.miner->set_state(checkpoint.list("miner_state"));
+  const std::int64_t best_epoch =
+      json_integer(checkpoint.document, "best_epoch", -1, progress.epoch - 1);
+  if (best_epoch >= 0) check_best(progress.best, learner);
+  trainer.early_stopping().restore(best_epoch, json_number(checkpoint.document, "best_metric"));
+  trainer.progress() = std::move(progress);
 }
 
 }  // namespace
@@ -65,30 +122,19 @@ TensorFile checkpoint_of(const Trainer& trainer, const RunSpec& spec) {
 }
 
 void restore(const TensorFile& checkpoint, const RunSpec& spec, Trainer& trainer) {
-  check_origin(checkpoint, spec, trainer.task());
-  const ordered_json& document = checkpoint.document;
-  Learner& learner = trainer.learner();
-  checkpoint.restore("model", *learner.model);
-  checkpoint.restore("decoder", *learner.decoder);
-  checkpoint.restore("miner", *learner.miner);
-  learner.optimizer->set_state(checkpoint.list("optimizer"));
-  learner.set_state(checkpoint.list("state"));
-  learner.miner->set_state(checkpoint.list("miner_state"));
-
-  Progress progress{.epoch = document.at("epoch"),
-                    .batch = document.at("batch"),
-                    .current = epoch_from_json(document.at("current")),
-                    .losses = Averages::from_json(document.at("losses")),
-                    .measures = Averages::from_json(document.at("measures")),
-                    .best = {.document = document.at("best")}};
-  for (const ordered_json& record : document.at("records")) {
-    progress.records.push_back(epoch_from_json(record));
+  const auto damaged = [](const std::string& reason) {
+    return UnusableRun(
+        fmt::format("the checkpoint is damaged: {}; {}", reason, kCheckpoint.remedy));
+  };
+  try {
+    restore_all(checkpoint, spec, trainer);
+  } catch (const BadJson& error) {
+    throw damaged(error.what());
+  } catch (const nlohmann::json::exception& error) {
+    throw damaged(json_reason(error));
+  } catch (const c10::Error&) {
+    throw damaged("a tensor has another shape or type");
   }
-  for (const auto& [name, tensor] : checkpoint.tensors) {
-    if (name.starts_with(kBest)) progress.best.tensors[name.substr(kBest.size())] = tensor;
-  }
-  trainer.progress() = std::move(progress);
-  trainer.early_stopping().restore(document.at("best_epoch"), document.at("best_metric"));
 }
 
 void save_checkpoint(const TensorFile& checkpoint, const std::filesystem::path& file) {

@@ -10,8 +10,8 @@ namespace curnm {
 /// The complete state of a training.
 TensorFile checkpoint_of(const Trainer& trainer, const RunSpec& spec);
 
-/// Restores the trainer to that state. Throws UnusableRun for a checkpoint of another data set or
-/// with other options.
+/// Restores the trainer to that state. Throws UnusableRun for a checkpoint of another data set,
+/// with other options, or whose contents are impossible: a digest does not show who wrote them.
 void restore(const TensorFile& checkpoint, const RunSpec& spec, Trainer& trainer);
 
 void save_checkpoint(const TensorFile& checkpoint, const std::filesystem::path& file);

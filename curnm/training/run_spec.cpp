@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "curnm/base/error.h"
+#include "curnm/base/json.h"
 #include "curnm/base/version.h"
 #include "curnm/data/open.h"
 #include "curnm/decoders/registry.h"
@@ -20,6 +21,8 @@ using nlohmann::ordered_json;
 using Kind = OptionError::Kind;
 
 constexpr const char* kPreset = "preset";
+constexpr std::int64_t kMostThreads = 1024;
+constexpr int kResultSchema = 1;  // changes when a key of result.json changes its meaning
 
 /// Calls visit(part, options) for the parts of a run in the order in which they are recorded.
 template <class Visit>
@@ -229,6 +232,13 @@ ordered_json options_json(const RunSpec& spec) {
   return parts;
 }
 
+ordered_json identity_json(const RunSpec& spec, const std::string& data_name) {
+  return {{"schema", kResultSchema},   {"version", kVersion},
+          {"data", data_name},         {"data_digest", spec.data_digest},
+          {"model", spec.train.model}, {"decoder", spec.train.decoder},
+          {"miner", spec.train.miner}, {"seed", spec.train.seed}};
+}
+
 void create_run(const RunFolder& folder, const RunSpec& spec) {
   ordered_json options = {{"version", kVersion},
                           {"data", spec.data},
@@ -246,8 +256,8 @@ RunSpec read_run(const RunFolder& folder, RunUse use) {
     RunSpec spec{.version = options.at("version"),
                  .data = options.at("data"),
                  .data_digest = options.at("data_digest"),
-                 .extent = {options.at("events"), options.at("nodes")},
-                 .threads = options.at("threads")};
+                 .extent = extent_from_json(options),
+                 .threads = json_integer(options, "threads", 0, kMostThreads)};
     from_json(options.at("train"), spec.train);
     spec.model = models().at(spec.train.model).defaults;
     spec.decoder = decoders().at(spec.train.decoder).defaults;
@@ -263,6 +273,10 @@ RunSpec read_run(const RunFolder& folder, RunUse use) {
       }
       from_json(recorded, part);
     });
+    spec.model.check();
+    spec.decoder.check();
+    spec.miner.check();
+    spec.task.check();
     if (!missing.empty()) {
       fail<UnusableRun>(
           "{} was begun by an older program without {}: what that did is not known here; use the "
@@ -271,6 +285,8 @@ RunSpec read_run(const RunFolder& folder, RunUse use) {
     }
     return spec;
   } catch (const nlohmann::json::exception& error) {
+    fail<UnusableRun>("{} is damaged: {}", folder.options().string(), json_reason(error));
+  } catch (const BadJson& error) {
     fail<UnusableRun>("{} is damaged: {}", folder.options().string(), error.what());
   } catch (const UsageError& error) {
     fail<UnusableRun>("{} cannot be used by this program: {}", folder.options().string(),
@@ -285,6 +301,10 @@ Dataset open_run_data(const RunSpec& spec, const std::string& data, bool grown) 
     fail("{} does not exist; --data says where the network of this run is now", path);
   }
   Dataset dataset = open_dataset(path);
+  if (dataset.digest() == spec.data_digest && dataset.events.size() != spec.extent.events) {
+    fail<UnusableRun>("the record of this run is damaged: {} has {} events, and not {}", path,
+                      dataset.events.size(), spec.extent.events);
+  }
   if (is_same_network(dataset, spec.data_digest, spec.extent, grown)) return dataset;
   fail<UnusableRun>(
       "{} is not the network that this run was trained on: its digest is {}, and not {}{}", path,

@@ -51,6 +51,10 @@ std::vector<OptionHelp> run_options();
 /// Everything besides the data that determines a run, by part: train, model, decoder, miner, task.
 nlohmann::ordered_json options_json(const RunSpec& spec);
 
+/// What a result begins with, so that it stands alone: version of its schema (docs/schemas), of the
+/// program, components, seed, and the data's name and digest. REQUIRES: the data has been read.
+nlohmann::ordered_json identity_json(const RunSpec& spec, const std::string& data_name);
+
 /// Creates the folder of a run. Throws Error if it exists.
 void create_run(const RunFolder& folder, const RunSpec& spec);
 /// What the options of a run are read for: testing its weights does not need all of them.

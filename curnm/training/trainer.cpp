@@ -30,7 +30,10 @@ ordered_json Averages::to_json() const {
 
 Averages Averages::from_json(const ordered_json& json) {
   Averages averages;
-  for (const auto& [name, sum] : json.items()) averages.sums_[name] = {sum.at(0), sum.at(1)};
+  for (const auto& [name, sum] : json.items()) {
+    averages.sums_[name] = {sum.at(0), sum.at(1)};
+    check_saved(averages.sums_[name].count > 0, "an average is of nothing");
+  }
   return averages;
 }
 

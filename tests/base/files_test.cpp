@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "curnm/base/error.h"
+#include "curnm/base/file_lock.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
 
@@ -262,6 +264,110 @@ TEST(LastName, IgnoresASeparatorAtTheEnd) {
   EXPECT_EQ(last_name("data/uci"), "uci");
   EXPECT_EQ(last_name("data/uci/"), "uci");
   EXPECT_EQ(last_name("synthetic:drift"), "synthetic:drift");
+}
+
+using WriteAtomicallyTest = FilesTest;
+
+TEST_F(WriteAtomicallyTest, LinksThatSomebodyPlantedAreNotFollowed) {
+  write_file(here_ / "victim", "precious");
+  fs::create_symlink(here_ / "victim", here_ / "report.html.partial");
+  write_file_atomically(here_ / "report.html", "new");
+  EXPECT_EQ(read_bytes(here_ / "victim"), "precious");
+  EXPECT_EQ(read_bytes(here_ / "report.html"), "new");
+}
+
+TEST_F(WriteAtomicallyTest, ManyWritersOfOneFileAllSucceed) {
+  constexpr int kWriters = 8;
+  std::vector<pid_t> writers;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      int failed = 0;
+      for (int i = 0; i < 25; ++i) {
+        try {
+          write_file_atomically(here_ / "report",
+                                std::string(10'000, static_cast<char>('a' + writer)));
+        } catch (const std::exception&) {
+          failed = 1;
+        }
+      }
+      ::_exit(failed);
+    }
+    writers.push_back(pid);
+  }
+  for (const pid_t pid : writers) {
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const std::string content = read_bytes(here_ / "report");
+  EXPECT_EQ(content, std::string(10'000, content.front())) << "a mixture";
+  EXPECT_EQ(names_in(here_.path()), Names{"report"});
+}
+
+TEST_F(WriteAtomicallyTest, WhatKilledWritersLeftIsCollected) {
+  write_file(here_ / "x.curnm-partial-abcdef", "half");
+  fs::create_directory(here_ / "y.curnm-partial-123456");
+  write_file(here_ / "y.curnm-partial-123456" / "file", "half");
+  // Not ours: other lengths, other names, a link.
+  write_file(here_ / "z.curnm-partial-1234567", "theirs");
+  write_file(here_ / "z.partial-123456", "theirs");
+  fs::create_symlink(here_ / "z.partial-123456", here_ / "z.curnm-partial-654321");
+  write_file_atomically(here_ / "new", "content");
+  EXPECT_EQ(names_in(here_.path()), (Names{"new", "z.curnm-partial-1234567",
+                                           "z.curnm-partial-654321", "z.partial-123456"}));
+  fs::create_directory(here_ / "y.curnm-partial-123456");
+  { const AtomicFolder folder(here_ / "data", /*replace=*/false); }
+  EXPECT_FALSE(fs::exists(here_ / "y.curnm-partial-123456"));
+}
+
+TEST_F(WriteAtomicallyTest, WhatLiveWritersWriteIsLeftAlone) {
+  AtomicFolder folder(here_ / "data", /*replace=*/false);
+  write_file(folder.staging() / "a", "A");
+  write_file_atomically(here_ / "other", "content");
+  { const AtomicFolder second(here_ / "second", /*replace=*/false); }
+  EXPECT_EQ(read_bytes(folder.staging() / "a"), "A");
+  folder.commit();
+  EXPECT_EQ(read_bytes(here_ / "data" / "a"), "A");
+}
+
+TEST_F(FilesTest, FilesAreReadUpToALimit) {
+  write_file(here_ / "file", "content");
+  EXPECT_EQ(read_file(here_ / "file"), "content");
+  EXPECT_EQ(read_file(here_ / "file", 7), "content");
+  EXPECT_EQ(read_beginning(here_ / "file", 3), "con");
+  EXPECT_EQ(read_beginning(here_ / "file", 30), "content");
+  EXPECT_TRUE(fails([&] { read_file(here_ / "file", 6); }, {"file has more than 6 bytes"}));
+  EXPECT_TRUE(fails([&] { read_file(here_ / "none"); }, {"none", "No such file"}));
+  EXPECT_TRUE(fails([&] { read_file(here_.path()); }, {"is not a regular file"}));
+  EXPECT_TRUE(fails([&] { sync_folder(here_ / "none"); }, {"cannot sync"}));
+}
+
+TEST_F(FilesTest, AFileThatIsNotWritableCanBeLocked) {
+  write_file(here_ / "options.json", "{}");
+  fs::permissions(here_ / "options.json",
+                  fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+  fs::permissions(here_.path(), fs::perms::all);
+  const uid_t user = ::geteuid();
+  if (user == 0) {  // root may write everything
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  bool locked = false;
+  std::string refused;
+  try {
+    const FileLock lock(here_ / "options.json", "training");
+    locked = is_locked(here_ / "options.json");
+    refused = testing::error_of([&] { FileLock(here_ / "options.json", "training run"); });
+  } catch (const Error& error) {
+    refused = error.what();
+  }
+  if (user == 0) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  EXPECT_TRUE(locked);
+  EXPECT_EQ(refused, "another process is training run");
+  EXPECT_TRUE(
+      fails([&] { FileLock(here_ / "none", "training"); }, {"cannot lock", "No such file"}));
 }
 
 }  // namespace

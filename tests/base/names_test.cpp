@@ -84,5 +84,32 @@ TEST(FindEntryTest, ThrowsForUnknownNames) {
                                          {"did you mean 'three'?", "one, two, three"}));
 }
 
+TEST(NearestNameTest, LongNamesAreNotCompared) {
+  const std::string name(1 << 20, 'x');
+  EXPECT_EQ(nearest_name(name, kOptions), "");
+  const std::vector<std::string> long_names(1000, std::string(1 << 20, 'y'));
+  const std::vector<std::string_view> views(long_names.begin(), long_names.end());
+  EXPECT_EQ(nearest_name("seed", views), "");
+  const std::string message = message_of_unknown("option", name, kOptions);
+  EXPECT_LT(message.size(), 300U);
+  EXPECT_NE(message.find("xxx... (1048576 bytes)"), std::string::npos) << message;
+}
+
+TEST(PrintableTest, ControlCharactersBecomeQuestionMarks) {
+  EXPECT_EQ(printable("a\x1b[2Jb\x07\x7f\r"), "a?[2Jb???");
+  EXPECT_EQ(printable("two\nlines\tand ü €"), "two\nlines\tand ü €");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "?31m")
+      << "the control sequence introducer of Latin-1";
+}
+
+TEST(QuotableTest, CutsBetweenLetters) {
+  EXPECT_EQ(quotable("short"), "short");
+  std::string text = "x";
+  for (int i = 0; i < 200; ++i) text += "ü";
+  EXPECT_EQ(quotable(text).substr(0, 62), text.substr(0, 59) + "...") << quotable(text);
+}
+
 }  // namespace
 }  // namespace curnm

@@ -591,5 +591,39 @@ TEST(CatalogTest, DensityNodesNeedNameAndEvents) {
   EXPECT_EQ(published_density_nodes("", 411749), 0);
 }
 
+TEST_F(FetchTest, ZipThatUnpacksToTooMuchIsRefused) {
+  const std::string zip =
+      make_zip({{"toy.csv", jodie_table()}, {"zeros.npy", std::string(3'000'000, '\0')}});
+  ASSERT_LT(zip.size(), 20'000U);
+  const HttpServer server(HttpReply{.body = zip});
+  FetchOptions fetch = options(server, "/toy.zip");
+  fetch.unpack.bytes = 1'000'000;
+  EXPECT_TRUE(refuses(fetch, {"toy.zip unpacks to more than expected", "--unpack-limit"}));
+  EXPECT_EQ(cached(), (Names{"toy.zip", "toy.zip.origin"})) << "it is whole: a limit may be raised";
+  fetch.unpack.bytes = 4'000'000;
+  EXPECT_EQ(fetch_network(kToy, fetch).name, kToy.name);
+}
+
+TEST_F(FetchTest, LimitsOfUnpackingFollowTheSizeOfTheArchive) {
+  const UnpackLimits limits;
+  constexpr std::int64_t kMega = 1 << 20;
+  EXPECT_EQ(limits.bytes_of(100), 256 * kMega);
+  EXPECT_EQ(limits.bytes_of(7 * kMega), 350 * kMega);
+  EXPECT_EQ(limits.bytes_of(std::int64_t{1} << 62), 20 * 1024 * kMega);
+  EXPECT_EQ(UnpackLimits{.bytes = 5}.bytes_of(7 * kMega), 5);
+}
+
+TEST_F(FetchTest, ZipWithTooManyOrRepeatedEntriesIsRemoved) {
+  std::vector<ZipEntry> many = {{"toy.csv", jodie_table()}};
+  for (int i = 0; i < 1000; ++i) many.push_back({std::to_string(i), "x"});
+  const HttpServer crowd(HttpReply{.body = make_zip(many)});
+  EXPECT_TRUE(refuses(options(crowd), {"more than 1000 entries", "removed"}));
+  EXPECT_EQ(cached(), Names{});
+  const HttpServer twice(
+      HttpReply{.body = make_zip({{"toy.csv", jodie_table()}, {"toy.csv", "x"}})});
+  EXPECT_TRUE(refuses(options(twice), {"'toy.csv' is there twice", "removed"}));
+  EXPECT_EQ(cached(), Names{});
+}
+
 }  // namespace
 }  // namespace curnm

@@ -16,6 +16,8 @@ TEST(IsSameNetworkTest, ByItsDigest) {
   const Dataset data = network();
   EXPECT_TRUE(is_same_network(data, data.digest(), data.extent(), /*grown=*/false));
   EXPECT_TRUE(is_same_network(data, data.digest(), {}, /*grown=*/false));
+  EXPECT_FALSE(is_same_network(data, data.digest(), {299, 40}, /*grown=*/true)) << "its extent";
+  EXPECT_FALSE(is_same_network(data, data.digest(), {std::int64_t{1} << 32, 40}, /*grown=*/true));
   Dataset other = generate({.nodes = 40, .events = 300, .communities = 2, .seed = 1}, "network");
   EXPECT_FALSE(is_same_network(other, data.digest(), data.extent(), /*grown=*/false));
   EXPECT_FALSE(is_same_network(other, data.digest(), data.extent(), /*grown=*/true));

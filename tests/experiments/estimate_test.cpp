@@ -14,23 +14,24 @@ TEST(Estimate, PrefersRunsOnTheSameNetwork) {
   RunResult there = testing::finished_run();
   there.network = "WIKI";
   there.seconds_per_epoch = 100;
-  EXPECT_DOUBLE_EQ(estimated_seconds(kJob, 4000, 10, {.runs = {here, there}, .cells = {}}), 16.5);
+  EXPECT_DOUBLE_EQ(Estimates(ResultSet{.runs = {here, there}, .cells = {}}).seconds(kJob, 4000, 10),
+                   16.5);
 }
 
 TEST(Estimate, ScalesRunsOnOtherNetworksByTheirEvents) {
   RunResult there = testing::finished_run();  // 1000 training events
   there.network = "WIKI";
   // 1.5 ms per training event, of which uci has about half of its 4000 events, ten times.
-  EXPECT_DOUBLE_EQ(estimated_seconds(kJob, 4000, 10, {.runs = {there}, .cells = {}}), 33);
+  EXPECT_DOUBLE_EQ(Estimates(ResultSet{.runs = {there}, .cells = {}}).seconds(kJob, 4000, 10), 33);
 }
 
 TEST(Estimate, WithoutRunsItIsOfTheRightOrder) {
-  const double seconds = estimated_seconds(kJob, 60'000, 60, {});
+  const double seconds = Estimates(ResultSet()).seconds(kJob, 60'000, 60);
   EXPECT_GT(seconds, 60);
   EXPECT_LT(seconds, 6000);
   Job random = kJob;
   random.miner = "random";
-  EXPECT_LT(estimated_seconds(random, 60'000, 60, {}), seconds);
+  EXPECT_LT(Estimates(ResultSet()).seconds(random, 60'000, 60), seconds);
 }
 
 TEST(Estimate, IgnoresOtherMinersAndUnfinishedRuns) {
@@ -38,8 +39,8 @@ TEST(Estimate, IgnoresOtherMinersAndUnfinishedRuns) {
   other.miner = "random";
   RunResult unfinished = testing::finished_run();
   unfinished.state = RunState::kFailed;
-  EXPECT_EQ(estimated_seconds(kJob, 4000, 10, {.runs = {other, unfinished}, .cells = {}}),
-            estimated_seconds(kJob, 4000, 10, {}));
+  EXPECT_EQ(Estimates(ResultSet{.runs = {other, unfinished}, .cells = {}}).seconds(kJob, 4000, 10),
+            Estimates(ResultSet()).seconds(kJob, 4000, 10));
 }
 
 TEST(Estimate, ARunIsNotSharedByWorkers) {

@@ -1,5 +1,6 @@
 #include "curnm/experiments/experiment_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -241,6 +242,75 @@ TEST(ExperimentFile, FoldersOfDifferentJobsDiffer) {
 
 TEST(ExperimentFile, AMissingFileIsAnError) {
   EXPECT_NE(error_of([] { read_experiment("no/such.yml", kWords); }).find("no/such.yml"),
+            std::string::npos);
+}
+
+std::string list_of(int count, const char* format) {
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", fmt::format(fmt::runtime(format), i));
+  return text;
+}
+
+TEST(ExperimentFileLimits, DocumentsWithoutEndAreRefused) {
+  EXPECT_EQ(parse_error(","), "grid.yml:1:1: this is not YAML");
+  EXPECT_NE(parse_error(std::string(kSmall) + "---\nname: x\n").find("a second begins here"),
+            std::string::npos);
+}
+
+TEST(ExperimentFileLimits, Size) {
+  EXPECT_NE(parse_error(std::string((1 << 20) + 1, '#')).find("more than an experiment has"),
+            std::string::npos);
+  EXPECT_NE(parse_error("seeds: [" + list_of(100'001, "{}") + "]").find("more than 100000 values"),
+            std::string::npos);
+  EXPECT_NE(parse_error(std::string(500'000, '[')), "");
+}
+
+TEST(ExperimentFileLimits, MergesOfMerges) {
+  // 9^11 ways lead from the last to the first, and every map is taken in once.
+  std::string yaml = std::string(kSmall) + "variants:\n  v0: &a0 {epochs: 1}\n";
+  for (int i = 1; i < 12; ++i) {
+    yaml += fmt::format("  v{0}: &a{0} {{<<: [{1}], batch: {0}}}\n", i,
+                        list_of(9, fmt::format("*a{}", i - 1).c_str()));
+  }
+  EXPECT_EQ(parse(yaml).jobs.size(), 12U);
+  const std::string nested = "x: &a {" + list_of(400, "k{}: 1") + "}\ny: {<<: [" +
+                             list_of(300, "*a") + "]}\n<<: [" + list_of(300, "*a") + "]\n";
+  EXPECT_NE(parse_error(nested).find("<< takes in more than 100000 keys"), std::string::npos)
+      << parse_error(nested);
+}
+
+TEST(ExperimentFileLimits, Cells) {
+  const std::string rest = "networks: [uci]\nmodels: [tgn]\nminers: [random]\n";
+  EXPECT_EQ(parse(rest + "seeds: [" + list_of(10'000, "{}") + "]").jobs.size(), 10'000U);
+  EXPECT_NE(parse_error(rest + "seeds: [" + list_of(10'001, "{}") + "]")
+                .find("10001 runs are more than one experiment may have (10000): divide it"),
+            std::string::npos);
+  EXPECT_NE(parse_error(rest + "seeds: [" + list_of(300, "{}") + "]\nvariants: {" +
+                        list_of(300, "v{0}: {{epochs: {0}}}") + "}")
+                .find("90000 runs"),
+            std::string::npos);
+  std::string grids = rest + "grids:\n  - &g {seeds: [" + list_of(3000, "{}") + "]}\n";
+  for (int i = 0; i < 3; ++i) grids += "  - *g\n";
+  EXPECT_NE(parse_error(grids).find("12000 runs"), std::string::npos) << parse_error(grids);
+}
+
+TEST(ExperimentFileLimits, ControlCharactersAreRefused) {
+  for (const char* key : {"title", "name"}) {
+    EXPECT_NE(parse_error(std::string(kSmall) + key + ": \"a\\e[2Jb\"\n")
+                  .find("control characters are not allowed"),
+              std::string::npos)
+        << key;
+  }
+  EXPECT_NE(parse_error("networks: [\"u\\x07ci\"]\nmodels: [tgn]\nminers: [random]\nseeds: [0]\n")
+                .find("control characters"),
+            std::string::npos);
+}
+
+TEST(ExperimentFileLimits, AKeyTwiceBesideAMergeIsFound) {
+  EXPECT_NE(parse_error(std::string(kSmall) +
+                        "variants: {a: &a {epochs: 1}, b: {<<: *a, pool: 1, pool: 2}}\n")
+                .find("'pool' stands here twice"),
             std::string::npos);
 }
 

@@ -364,5 +364,14 @@ TEST(OwnerTest, AZombieDoesNotRun) {
   ::waitpid(child, nullptr, 0);
 }
 
+TEST(JournalTest, NetworkFileSystemsGetARollbackJournal) {
+  for (const long shared : {0x6969L, 0xff534d42L, 0xfe534d42L, 0x65735546L, 0x01021997L}) {
+    EXPECT_STREQ(sqlite::journal_for(shared), "DELETE") << shared;
+  }
+  for (const long local : {0xef53L, 0x58465342L, 0x9123683eL, 0x01021994L, 0x794c7630L, 0L}) {
+    EXPECT_STREQ(sqlite::journal_for(local), "WAL") << local;
+  }
+}
+
 }  // namespace
 }  // namespace curnm

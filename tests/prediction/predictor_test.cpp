@@ -169,5 +169,52 @@ TEST(ModelFileTest, DamageAndOtherVersionsAreFound) {
   EXPECT_TRUE(fails([&] { load_model(folder / "none"); }, {"none"}));
 }
 
+TEST(ModelFileTest, ForgedContentsAreRefused) {
+  const TemporaryFolder folder;
+  const Dataset dataset = network();
+  save_model(trained("jodie", dataset), folder / "model");
+  constexpr TensorFileKind kKind{.name = "model", .version = 1, .remedy = ""};
+  const TensorFile good = load_tensors(kKind, folder / "model");
+  const auto refuses = [&](const std::string& what, const auto& change) {
+    TensorFile forged = good;
+    for (auto& [name, tensor] : forged.tensors) tensor = tensor.clone();
+    change(forged);
+    save_tensors(forged, kKind, folder / "forged");
+    EXPECT_TRUE(fails<UnusableRun>(
+        [&] {
+          const Predictor predictor(load_model(folder / "forged"), dataset);
+          predictor.top(3, 1e12, 3);
+        },
+        {}))
+        << what;
+  };
+  const auto refuses_value = [&](const char* key, const nlohmann::ordered_json& value) {
+    refuses(key + (" " + value.dump()), [&](TensorFile& forged) { forged.document[key] = value; });
+  };
+  for (const char* key : {"events", "nodes", "batch", "outputs", "state_events", "edge_features"}) {
+    refuses_value(key, -1);
+    refuses_value(key, 1e300);
+    refuses_value(key, "many");
+  }
+  refuses_value("events", std::int64_t{1} << 32);
+  refuses_value("nodes", 3);
+  refuses_value("batch", 0);
+  refuses_value("state_events", std::int64_t{1} << 32);
+  refuses_value("first_time", nullptr);
+  refuses_value("device", "nonsense");
+  refuses_value("model", "nonsense");
+  refuses_value("model_options", nlohmann::ordered_json::array());
+  refuses_value("lists", {{"state", 2}});
+  for (const auto& [name, tensor] : good.tensors) {
+    if (tensor.numel() == 0) continue;
+    refuses("without " + name, [&](TensorFile& forged) { forged.tensors.erase(name); });
+    refuses("another shape of " + name, [&](TensorFile& forged) {
+      forged.tensors[name] = at::zeros({7, 3, 2});
+    });
+  }
+  refuses("events out of range",
+          [](TensorFile& forged) { forged.tensors.at("state/2").fill_(-2); });
+}
+
 }  // namespace
 }  // namespace curnm

@@ -195,5 +195,32 @@ TEST(CsvReportTest, NothingIsAHeader) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
 }
 
+/// Names that a spreadsheet or LaTeX would take for something else.
+ResultSet tricky_names() {
+  ResultSet results;
+  for (const char* network : {"=1+2", "[1cm]", "*", "+x", "-pi", "@sum"}) {
+    for (const char* miner : {"random", "curnm"}) {
+      add_cell(results, "main", "=cmd", scored_run(network, "tgn", miner, 0, .8));
+    }
+  }
+  return results;
+}
+
+TEST(CsvTest, NothingIsAFormula) {
+  const std::string csv = csv_report(tricky_names());
+  EXPECT_NE(csv.find(",'=cmd,'=1+2,"), std::string::npos) << csv;
+  for (const char* formula : {",=", ",+", ",-", ",@"}) {
+    EXPECT_EQ(csv.find(formula), std::string::npos) << formula;
+  }
+}
+
+TEST(LatexTest, RowsDoNotBeginWithArguments) {
+  const std::string latex = latex_report(tricky_names(), {.title = "x"});
+  EXPECT_NE(latex.find("\n{}[1cm]"), std::string::npos) << latex;
+  EXPECT_NE(latex.find("\n{}*"), std::string::npos);
+  EXPECT_EQ(latex.find("\n["), std::string::npos);
+  EXPECT_EQ(latex.find("\n*"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace curnm

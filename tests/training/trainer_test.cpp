@@ -507,8 +507,60 @@ TEST(CheckpointTest, OfAnotherShapeIsRefused) {
   const auto wide = make_decoder("additive", decoders().at("additive").defaults, {.width = 5});
   TensorFile checkpoint;
   checkpoint.put("decoder", *narrow);
-  EXPECT_TRUE(fails([&] { checkpoint.restore("decoder", *wide); }, {"does not fit the model"}));
+  EXPECT_TRUE(fails([&] { checkpoint.restore("decoder", *wide); }, {"do not fit the model"}));
 }
+
+/// Checkpoints whose contents are impossible, although nobody can tell by the digest.
+class ForgedCheckpoint : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ForgedCheckpoint, IsRefused) {
+  GivenOptions given = quick("jodie", {{"miner", GetParam()}, {"epochs", "2"}});
+  if (given["miner"] == "curnm") given.insert({{"pi", "0.5"}, {"tau", "0.9"}});
+  Training training(given, small_network());
+  training.run();
+  const TensorFile good = training.checkpoint();
+  Training(given, small_network()).resume(good);
+  const auto refuses = [&](const std::string& what, const auto& change) {
+    TensorFile forged = good;
+    for (auto& [name, tensor] : forged.tensors) tensor = tensor.clone();
+    change(forged);
+    Training fresh(given, small_network());
+    EXPECT_TRUE(fails<UnusableRun>([&] { fresh.resume(forged); }, {})) << what;
+  };
+  const auto refuses_value = [&](const char* key, const ordered_json& value) {
+    refuses(fmt::format("{} {}", key, value.dump()),
+            [&](TensorFile& forged) { forged.document[key] = value; });
+  };
+  refuses_value("epoch", -1e9);
+  refuses_value("epoch", -1'000'000'000);
+  refuses_value("epoch", 3);
+  refuses_value("epoch", 1);  // with two records
+  refuses_value("batch", -1);
+  refuses_value("batch", std::int64_t{1} << 62);
+  refuses_value("best_epoch", 2);
+  refuses_value("best_epoch", -2);
+  refuses_value("best_metric", nullptr);
+  refuses_value("records", 7);
+  refuses_value("lists", {{"state", 1'000'000'000}});
+  refuses_value("losses", {{"a", {0.5, 0}}});
+  refuses_value("best", ordered_json::object());
+  for (const auto& [name, tensor] : good.tensors) {
+    refuses("without " + name, [&](TensorFile& forged) { forged.tensors.erase(name); });
+    refuses("another shape of " + name, [&](TensorFile& forged) {
+      forged.tensors[name] = at::zeros({7, 3, 2});
+    });
+  }
+  refuses("events out of range",
+          [](TensorFile& forged) { forged.tensors.at("state/2").fill_(-2); });
+  if (given["miner"] == "curnm") {
+    ASSERT_TRUE(good.tensors.contains("miner_state/2"));
+    refuses("nodes out of range",
+            [](TensorFile& forged) { forged.tensors.at("miner_state/2").fill_(1'000'000); });
+    refuses("pi", [](TensorFile& forged) { forged.tensors.at("miner_state/0").fill_(7); });
+    refuses("counters", [](TensorFile& forged) { forged.tensors.at("miner_state/1").fill_(-1); });
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Miners, ForgedCheckpoint, ::testing::Values("random", "curnm", "taser"));
 
 }  // namespace
 }  // namespace curnm

@@ -65,7 +65,8 @@ class QuestionCurnm final : public NegativeMiner {
 
   std::vector<Tensor> state() const override { return {to_tensor(curriculum_.state(), at::kCPU)}; }
   void set_state(const std::vector<Tensor>& state) override {
-    std::vector<double> values(index(state.at(0).numel()));
+    check_saved(state.size() == 1, "the saved miner has other options");
+    std::vector<double> values(index(state[0].numel()));
     copy_to(state[0], std::span(values));
     curriculum_.set_state(values);
   }

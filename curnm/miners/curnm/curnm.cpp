@@ -170,18 +170,27 @@ class CurnmMiner final : public NegativeMiner {
   }
 
   void set_state(const std::vector<Tensor>& state) override {
-    CURNM_ASSERT(state.size() == (cache_ ? 4U : 2U));
+    check_saved(state.size() == (cache_ ? 4U : 2U), "the saved miner has other options");
     std::vector<double> curriculum(static_cast<std::size_t>(state[0].numel()));
     copy_to(state[0], std::span(curriculum));
     curriculum_.set_state(curriculum);
     std::vector<double> counters(4);
     copy_to(state[1], std::span(counters));
+    constexpr double kMostCounted = 9e15;  // doubles count exactly up to there
+    check_saved(std::all_of(counters.begin() + 1, counters.end(),
+                            [](double count) { return count >= 0 && count <= kMostCounted; }),
+                "the saved miner has counted less than nothing");
     training_auc_sum_ = counters[0];
     training_batches_ = static_cast<std::int64_t>(counters[1]);
     renewed_ = static_cast<std::int64_t>(counters[2]);
     refreshed_ = static_cast<std::int64_t>(counters[3]);
     if (!cache_) return;
     copy_to(state[2], cache_->raw_nodes());
+    check_saved(
+        std::ranges::all_of(
+            cache_->raw_nodes(),
+            [&](NodeId v) { return v == kNoNode || (v >= 0 && v < context_.events->num_nodes); }),
+        "the saved hard negatives are nodes that do not exist");
     copy_to(state[3], cache_->raw_scores());
   }
 

@@ -1,0 +1,299 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "support/cli_fixture.h"
+
+// A disk that fails at every point where a command changes a file, and processes that are killed
+// there: the command ends well or says what is wrong, and the same command can be given again.
+//
+// Here a sample of the points is tried. CURNM_FAULT_SECONDS (./dev soak) tries all of them, each
+// with every kind of fault and in random order, for as long as it says.
+
+namespace curnm {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::CommandResult;
+using testing::contains;
+
+constexpr std::array<const char*, 3> kKinds = {"eio", "enospc", "kill"};
+constexpr int kKilled = 128 + 9;
+
+/// How long to try the faults of a command; 0: a sample.
+double fault_seconds() {
+  const char* given = std::getenv("CURNM_FAULT_SECONDS");
+  return given == nullptr ? 0 : std::atof(given);
+}
+
+struct Fault {
+  std::uint64_t at;
+  const char* kind;
+};
+
+/// Points are numbered from 1. Of a sampled point one kind: the next one of it.
+std::vector<Fault> chosen_faults(std::uint64_t points, std::uint64_t sample) {
+  std::vector<Fault> faults;
+  if (fault_seconds() == 0) {
+    const std::uint64_t step = (points + sample - 1) / sample;
+    for (std::uint64_t at = 1; at <= points; at += step) {
+      faults.push_back({at, kKinds[faults.size() % kKinds.size()]});
+    }
+    return faults;
+  }
+  for (std::uint64_t at = 1; at <= points; ++at) {
+    for (const char* kind : kKinds) faults.push_back({at, kind});
+  }
+  std::shuffle(faults.begin(), faults.end(), std::mt19937(std::random_device()()));
+  return faults;
+}
+
+class Faults : public testing::Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    fs::create_directory(folder_ / "clean");
+    write("clean/grid.yml",
+          "networks: [./net]\nmodels: [jodie]\nminers: [random]\nseeds: [0]\n"
+          "options: {epochs: 2, width: 8, time-width: 4, batch: 100}\n");
+    ASSERT_EQ(in("clean", "generate --nodes 30 --events 600 --communities 3 --out net").exit_code,
+              0);
+    write("clean/events.csv", "src,dst,time\n1,2,1\n2,3,2\n3,1,2\n1,2,5\n");
+  }
+
+  /// A command in a folder; with words before it, such as variables.
+  CommandResult in(const std::string& place, const std::string& command,
+                   const std::string& before = "") const {
+    return shell(fmt::format("cd {} && {} {} {}", place, before, CURNM_BINARY, command));
+  }
+  CommandResult with_fault(const std::string& place, const std::string& command, std::uint64_t at,
+                           const char* kind) const {
+    write("counter", std::string(8, '\0'));
+    return in(place, command,
+              fmt::format("CURNM_FAULT_COUNTER={}/counter CURNM_FAULT_AT={} CURNM_FAULT_KIND={} "
+                          "LD_PRELOAD={}",
+                          folder_.string(), at, kind, CURNM_FAULTS_LIBRARY));
+  }
+  std::uint64_t calls() const {
+    const std::string bytes = read("counter");
+    std::uint64_t number = 0;
+    std::copy_n(bytes.data(), std::min(sizeof number, bytes.size()),
+                reinterpret_cast<char*>(&number));
+    return number;
+  }
+  void copy(const std::string& from, const std::string& to) const {
+    fs::remove_all(folder_ / to);
+    fs::copy(folder_ / from, folder_ / to, fs::copy_options::recursive);
+  }
+  /// Files that a command was writing and has neither finished nor removed.
+  std::vector<std::string> partials(const std::string& place) const {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_ / place)) {
+      const std::string name = entry.path().filename().string();
+      if (contains(name, ".curnm-partial-")) found.push_back(name);
+    }
+    return found;
+  }
+
+  /// Tries the command with faults. After each, `check` sees the state of the folder, and `go_on`
+  /// does what a person would do next and compares with the folder `good`, made without faults.
+  void try_all(const std::string& command, std::uint64_t sample, const std::function<void()>& check,
+               const std::function<void()>& go_on) {
+    copy("clean", "good");
+    const CommandResult good = with_fault("good", command, 0, "eio");
+    ASSERT_EQ(good.exit_code, 0) << good.err;
+    const std::uint64_t points = calls();
+    ASSERT_GT(points, 2U) << "nothing is counted: is the library loaded?";
+    const std::vector<Fault> faults = chosen_faults(points, sample);
+    const auto begin = std::chrono::steady_clock::now();
+    std::size_t tried = 0;
+    for (const Fault& fault : faults) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+      if (fault_seconds() > 0 && spent.count() > fault_seconds()) break;
+      SCOPED_TRACE(fmt::format("{} at call {} of {}: {}", fault.kind, fault.at, points, command));
+      copy("clean", "bad");
+      const CommandResult bad = with_fault("bad", command, fault.at, fault.kind);
+      ++tried;
+      if (bad.exit_code != 0 && bad.exit_code != kKilled) {
+        EXPECT_TRUE(bad.exit_code == 1 || bad.exit_code == 4) << bad.exit_code << bad.err;
+        EXPECT_TRUE(contains(bad.err, "curnm: ") || contains(bad.err, "failed: ") ||
+                    contains(bad.err, "disk is full"))
+            << bad.err;
+      }
+      check();
+      go_on();
+      EXPECT_EQ(partials("bad"), std::vector<std::string>()) << "left behind";
+      if (HasFailure()) return;
+    }
+    fmt::print("{}: {} faults of {}, at {} points\n", command.substr(0, command.find(' ')), tried,
+               faults.size(), points);
+  }
+
+  void expect_same_file(const std::string& name) const {
+    EXPECT_EQ(read("bad/" + name), read("good/" + name)) << name;
+  }
+  /// What has its name is whole.
+  void expect_json(const std::string& name) const {
+    if (!fs::exists(folder_ / name)) return;
+    EXPECT_FALSE(json::parse(read(name), nullptr, /*allow_exceptions=*/false).is_discarded())
+        << name;
+  }
+  /// result.json without what differs from time to time.
+  json result(const std::string& name) const {
+    json parsed = json::parse(read(name), nullptr, /*allow_exceptions=*/false);
+    if (parsed.is_object()) parsed.erase("seconds_per_epoch");
+    return parsed;
+  }
+  void expect_same_run(const std::string& run) const {
+    EXPECT_EQ(result("bad/" + run + "/result.json"), result("good/" + run + "/result.json"));
+    EXPECT_EQ(model_of("bad/" + run), model_of("good/" + run)) << "the bits of the model";
+  }
+  /// The weights, which follow the header: that has the path of the data.
+  std::string model_of(const std::string& run) const {
+    const std::string bytes = read(run + "/model");
+    std::uint64_t length = 0;
+    constexpr std::size_t kMagic = std::string_view("curnm model 1\n").size();
+    if (bytes.size() < kMagic + sizeof length + 32) return "no model";
+    std::copy_n(bytes.data() + kMagic, sizeof length, reinterpret_cast<char*>(&length));
+    const std::string weights =
+        bytes.substr(std::min(bytes.size(), kMagic + sizeof length + length));
+    return weights.substr(0, weights.size() - 32);
+  }
+};
+
+constexpr const char* kTrain =
+    "train net --model jodie --width 8 --time-width 4 --batch 100 --epochs 2 "
+    "--checkpoint-seconds 0 --out run";
+
+TEST_F(Faults, Train) {
+  try_all(
+      kTrain, /*sample=*/6,
+      [&] {
+        expect_json("bad/run/options.json");
+        expect_json("bad/run/result.json");
+      },
+      [&] {
+        const bool begun = fs::exists(folder_ / "bad/run");
+        const CommandResult next =
+            in("bad", begun ? "train --resume run --checkpoint-seconds 0" : kTrain);
+        EXPECT_EQ(next.exit_code, 0) << next.err;
+        expect_same_run("run");
+      });
+}
+
+TEST_F(Faults, Import) {
+  const std::string command = "import events.csv --out imported";
+  try_all(
+      command, /*sample=*/6,
+      [&] {
+        if (!fs::exists(folder_ / "bad/imported")) return;
+        EXPECT_EQ(in("bad", "stats imported").exit_code, 0) << "a part of it is there";
+      },
+      [&] {
+        const CommandResult next = in("bad", command + " --force");
+        EXPECT_EQ(next.exit_code, 0) << next.err;
+        expect_same_file("imported/src.i32");
+        EXPECT_EQ(json::parse(read("bad/imported/meta.json"))["digest"],
+                  json::parse(read("good/imported/meta.json"))["digest"]);
+      });
+}
+
+TEST_F(Faults, ReplacedImport) {
+  ASSERT_EQ(in("clean", "import events.csv --out imported").exit_code, 0);
+  write("clean/events.csv", "src,dst,time\n1,2,1\n2,3,2\n");
+  const std::string command = "import events.csv --out imported --force";
+  try_all(
+      command, /*sample=*/5,
+      [&] { EXPECT_EQ(in("bad", "stats imported").exit_code, 0) << "neither old nor new"; },
+      [&] {
+        const CommandResult next = in("bad", command);
+        EXPECT_EQ(next.exit_code, 0) << next.err;
+        expect_same_file("imported/src.i32");
+      });
+}
+
+TEST_F(Faults, ExportAndReport) {
+  ASSERT_EQ(in("clean", kTrain).exit_code, 0);
+  const auto nothing = [] {};
+  try_all("export run --out file", /*sample=*/3, nothing, [&] {
+    if (!fs::exists(folder_ / "bad/file")) {
+      EXPECT_EQ(in("bad", "export run --out file").exit_code, 0);
+    } else {
+      EXPECT_EQ(in("bad", "report run --out other.md").exit_code, 0);  // collects
+    }
+    expect_same_file("file");
+  });
+  try_all(
+      "report run --out report.html", /*sample=*/3,
+      [&] {
+        if (fs::exists(folder_ / "bad/report.html")) expect_same_file("report.html");
+      },
+      [&] {
+        EXPECT_EQ(in("bad", "report run --out report.html").exit_code, 0);
+        expect_same_file("report.html");
+      });
+}
+
+TEST_F(Faults, Experiment) {
+  const std::string command =
+      "experiment grid.yml --store results/store.db --data-folder . --workers 1";
+  try_all(
+      command, /*sample=*/4, [] {},
+      [&] {
+        const CommandResult next = in("bad", command + " --retry-failed");
+        EXPECT_EQ(next.exit_code, 0) << next.err;
+        const auto scores = [&](const std::string& place) {
+          const json all =
+              json::parse(in(place, "results results/store.db --format json").out, nullptr, false);
+          return all.is_array() && all.size() == 1 ? all[0]["scores"] : json();
+        };
+        EXPECT_TRUE(scores("good").is_object());
+        EXPECT_EQ(scores("bad"), scores("good"));
+      });
+}
+
+/// Kills a training at random instants, goes on with it until it ends, and compares the bits.
+TEST_F(Faults, KillsAtRandomInstants) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto goes_on = [&] {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    return spent.count() < fault_seconds();
+  };
+  copy("clean", "good");
+  ASSERT_EQ(in("good", kTrain).exit_code, 0);
+  std::random_device device;
+  const unsigned seed = device();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  int kills = 0;
+  int rounds = 0;
+  do {
+    ++rounds;
+    copy("clean", "bad");
+    for (int tries = 0;; ++tries) {
+      const bool begun = fs::exists(folder_ / "bad/run");
+      // Later tries get more time: the training has to end.
+      const double seconds = std::uniform_real_distribution<>(0.05, 1.5)(random) * (1 + tries / 4);
+      const CommandResult next =
+          in("bad", begun ? "train --resume run --checkpoint-seconds 0" : kTrain,
+             fmt::format("timeout -s KILL {:.3f}", seconds));
+      if (next.exit_code == 0) break;
+      ASSERT_EQ(next.exit_code, kKilled) << next.err;
+      ++kills;
+    }
+    expect_same_run("run");
+  } while (goes_on() && !HasFailure());
+  fmt::print("kills: {} in {} trainings\n", kills, rounds);
+}
+
+}  // namespace
+}  // namespace curnm
