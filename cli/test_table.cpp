@@ -49,6 +49,20 @@ void print_results(const nlohmann::ordered_json& result) {
   if (result["test"].contains("mrr")) print_ranking(result);
 }
 
+void say_if_few(const LinkTask& task) {
+  constexpr std::int64_t kFew = 100;
+  const std::int64_t tested = task.test().positives.size();
+  if (tested < kFew) {
+    say("note: the test has {} events: with fewer than {}, these figures say little\n", tested,
+        kFew);
+  } else if (task.new_test() != nullptr && task.new_test()->positives.size() < kFew) {
+    say("note: the test has {} events with new nodes: with fewer than {}, the figures for these "
+        "say "
+        "little\n",
+        task.new_test()->positives.size(), kFew);
+  }
+}
+
 std::string standing(const nlohmann::ordered_json& result) {
   std::vector<std::string> above;
   std::vector<std::string> below;
