@@ -30,6 +30,7 @@ struct EvalFlags {
   std::string dump;
   std::int64_t threads = 0;
   GivenOptions given;  // of the task
+  GivenOptions read;
   bool json = false;
 };
 
@@ -88,9 +89,13 @@ ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
                                   name, fmt::join(kFreeAfterTraining, ", ")));
   }
   set_given(flags.given, spec.task);
-  TrainingSession session(spec, open_run_data(spec, flags.data));
+  set_read_options(flags.read, flags.data.empty() ? spec.data : flags.data, spec.read);
+  Dataset dataset = open_run_data(spec, flags.data);
+  print_notes(dataset);
+  TrainingSession session(spec, std::move(dataset));
   on_task(session.task());
   session.resume(folder);
+  say_if_few(session.task());
   ordered_json result = session.test(request);
   add_comparison(session.task(), request, result);
   return result;
@@ -102,8 +107,11 @@ ordered_json test_rule(const EvalFlags& flags, const TestRequest& request,
   TaskOptions options;
   set_given(flags.given, options);
   refuse_idle(flags.given, options);
-  const LinkTask task(open_dataset(flags.target), options);
+  Dataset dataset = open_dataset(flags.target, read_options(flags.read));
+  print_notes(dataset);
+  const LinkTask task(std::move(dataset), options);
   on_task(task);
+  say_if_few(task);
   ordered_json result = test_baseline(task, flags.model, request);
   add_comparison(task, request, result);
   return result;
@@ -160,9 +168,10 @@ void add_eval(CLI::App& app) {
   for (const BaselineEntry& entry : baselines()) names += fmt::format("{} ", entry.name);
   command->add_option("--model", flags->model, "a rule without learning: " + names);
   command->add_option("--protocol", flags->protocol, "this protocol only");
+  add_read_flags(*command, flags->read);
   add_run_flags(*command, {"task"}, flags->given);
   command->add_option("--dump-scores", flags->dump, "file for one row per scored pair (csv)");
-  command->add_option("--threads", flags->threads, "0: all cores");
+  command->add_option("--threads", flags->threads, "0: OMP_NUM_THREADS or all cores");
   command->add_flag("--json", flags->json, "one JSON document");
   command->callback([flags, command] { run_eval(*flags, *command); });
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "curnm/base/error.h"
+#include "curnm/base/printable.h"
 
 namespace curnm::cli {
 
@@ -45,7 +46,7 @@ std::string duration(double seconds) {
 }
 
 void print_notes(const Dataset& dataset) {
-  for (const std::string& note : dataset.notes) say("note: {}\n", note);
+  for (const std::string& note : dataset.notes) say("note: {}\n", printable(note));
 }
 
 void print_saved(const Dataset& dataset, const std::string& folder) {

@@ -192,6 +192,18 @@ void check_finite(const Column<float>& values, const fs::path& folder, const cha
 
 std::string Dataset::digest() const { return describe(*this)["digest"]; }
 
+ColumnDigests Dataset::column_digests() const {
+  ColumnDigests digests;
+  for_each_column(*this, events.size(), [&](const ColumnSpec& spec, const auto& column) {
+    if (column.empty()) return;
+    const std::string_view file = spec.file;
+    std::string word(file.substr(0, file.find('.')));  // edge_features
+    std::ranges::replace(word, '_', ' ');
+    digests[word] = curnm::digest(bytes_of(column));
+  });
+  return digests;
+}
+
 Dataset Dataset::head(const Extent& extent) const {
   Dataset first = *this;
   first.events.num_nodes = extent.nodes;

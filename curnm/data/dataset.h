@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ struct Extent {
   std::int64_t events = 0;
   NodeId nodes = 0;
 };
+
+/// The digest of each column that a data set has, by a word for it: times, ids, edge features.
+using ColumnDigests = std::map<std::string, std::string>;
 
 /// A temporal network with everything that belongs to it. Optional columns are empty when absent.
 struct Dataset {
@@ -34,6 +38,7 @@ struct Dataset {
 
   /// Identifies the content, whatever file it came from.
   std::string digest() const;
+  ColumnDigests column_digests() const;
 
   Extent extent() const { return {events.size(), events.num_nodes}; }
   /// The data set before it grew: its first events and nodes. REQUIRES: at least that many exist.

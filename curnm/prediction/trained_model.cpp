@@ -49,6 +49,7 @@ void save_model(const TrainedModel& model, const std::filesystem::path& file) {
   TensorFile contents = *model.tensors;
   Options model_options = model.model_options;
   Options decoder_options = model.decoder_options;
+  ReadOptions read = model.read;
   const ordered_json lists = contents.document.value("lists", ordered_json::object());
   contents.document = {{"version", model.version},
                        {"model", model.model},
@@ -61,6 +62,7 @@ void save_model(const TrainedModel& model, const std::filesystem::path& file) {
                        {"device", model.device},
                        {"batch", model.batch},
                        {"data", model.data},
+                       {"read", to_json(read)},
                        {"data_digest", model.data_digest},
                        {"events", model.extent.events},
                        {"nodes", model.extent.nodes},
@@ -97,6 +99,7 @@ TrainedModel load_model(const std::filesystem::path& file) {
                        .last_time = document.at("last_time"),
                        .edge_features = document.at("edge_features"),
                        .state_events = document.at("state_events")};
+    from_json(document.value("read", ordered_json::object()), model.read);  // new in 0.2
     model.model_options = read_options(models(), model.model, document.at("model_options"));
     model.decoder_options = read_options(decoders(), model.decoder, document.at("decoder_options"));
     const std::vector<std::uint8_t> text = as_vector<std::uint8_t>(contents->tensors.at(kIdText));

@@ -14,6 +14,7 @@ RunSpec completed(RunSpec spec, const LinkTask& task) {
   complete(spec, task.train().log);
   spec.data_digest = task.data_digest();
   spec.extent = task.dataset().extent();
+  spec.columns = task.dataset().column_digests();
   return spec;
 }
 
@@ -30,6 +31,7 @@ TrainedModel trained_model_of(const RunSpec& spec, const Dataset& dataset, const
           .device = spec.train.device,
           .batch = spec.task.evaluation_batch,
           .data = spec.data,
+          .read = spec.read,
           .data_digest = spec.data_digest,
           .extent = spec.extent,
           .first_time = task.train().log.time.front(),
