@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/print.h"
 #include "curnm/base/parallel.h"
 #include "curnm/data/open.h"
@@ -133,9 +134,9 @@ double trans_seconds(const History& partners, const EventLog& log) {
   return watch.seconds();
 }
 
-void run_sampler(const std::string& data, bool json) {
+void run_sampler(const std::string& data, const ReadOptions& read, bool json) {
   const int cores = num_threads();
-  const Dataset dataset = open_dataset(data);
+  const Dataset dataset = open_dataset(data, read);
   const EventLog& log = dataset.events;
   const Stopwatch graph_watch;
   const TemporalGraph graph(log);
@@ -191,6 +192,7 @@ void add_bench(CLI::App& app) {
   command->require_subcommand(1);
   struct Flags {
     std::string data;
+    GivenOptions read;
     bool json = false;
   };
   auto flags = std::make_shared<Flags>();
@@ -198,8 +200,9 @@ void add_bench(CLI::App& app) {
       command->add_subcommand("sampler", "Neighbour sampling, histories and negatives");
   sampler->add_option("--data", flags->data, "imported folder, raw network, or synthetic[:preset]")
       ->required();
+  add_read_flags(*sampler, flags->read);
   sampler->add_flag("--json", flags->json, "one JSON document");
-  sampler->callback([flags] { run_sampler(flags->data, flags->json); });
+  sampler->callback([flags] { run_sampler(flags->data, read_options(flags->read), flags->json); });
   add_bench_step(*command);
   add_bench_epoch(*command);
 }

@@ -17,6 +17,7 @@ using nlohmann::ordered_json;
 
 struct EpochFlags {
   GivenOptions given;  // of the training and the model
+  GivenOptions read;
   std::string data;
   std::vector<std::string> miners = {"random", "recent", "ens", "taser", "curnm"};
   std::vector<std::int64_t> pools = {4, 8, 16};
@@ -100,7 +101,7 @@ void run_epochs(const EpochFlags& flags, const CLI::App& command) {
   const std::vector<Setting> rows = settings(flags);
   for (const Setting& setting : rows) spec_of(setting, flags);  // fails before data is read
   set_threads(flags.threads);
-  const Dataset dataset = open_dataset(flags.data);
+  const Dataset dataset = open_dataset(flags.data, read_options(flags.read));
   std::deque<Contender> list;
   for (const Setting& setting : rows) list.emplace_back(setting, dataset, flags);
   // In turn, so that a slow minute of the machine slows all of them.
@@ -172,8 +173,9 @@ void add_bench_epoch(CLI::App& bench) {
             [flags, name](const std::string& text) { flags->given[name] = text; })
         ->group("Training");
   }
+  add_read_flags(*command, flags->read);
   add_run_flags(*command, {"model"}, flags->given);
-  command->add_option("--threads", flags->threads, "0: all cores");
+  command->add_option("--threads", flags->threads, "0: OMP_NUM_THREADS or all cores");
   command->add_flag("--json", flags->json, "one JSON document");
   command->callback([flags, command] { run_epochs(*flags, *command); });
 }

@@ -17,6 +17,7 @@ using nlohmann::ordered_json;
 
 struct StepFlags {
   GivenOptions given;
+  GivenOptions read;
   std::string data;
   std::string compare;
   std::int64_t steps = 0;
@@ -42,7 +43,7 @@ void run_step(const StepFlags& flags, const CLI::App& command) {
   if (!flags.compare.empty() && flags.compare != "plain") {
     throw UsageError(fmt::format("--compare {}: only 'plain' can be compared with", flags.compare));
   }
-  const LinkTask task(open_dataset(flags.data), spec.task);
+  const LinkTask task(open_dataset(flags.data, read_options(flags.read)), spec.task);
   complete(spec, task, nobody());
   const double before = gemm_gflops();
   const StepTimes fast = measure_steps(task, spec, flags.steps);
@@ -90,12 +91,13 @@ void add_bench_step(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand("step", "One training step, by its stages");
   command->add_option("--data", flags->data, "imported folder, raw network, or synthetic")
       ->required();
+  add_read_flags(*command, flags->read);
   add_run_flags(*command, {"train", "model", "decoder", "miner", "task"}, flags->given);
   command->add_option("--compare", flags->compare, "plain: measure that path too");
   command->add_option("--steps", flags->steps, "steps to measure; 0: up to 50")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{100000}))
       ->capture_default_str();
-  command->add_option("--threads", flags->threads, "0: all cores");
+  command->add_option("--threads", flags->threads, "0: OMP_NUM_THREADS or all cores");
   command->add_flag("--json", flags->json, "one JSON document");
   command->callback([flags, command] { run_step(*flags, *command); });
 }

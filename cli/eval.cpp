@@ -33,6 +33,7 @@ struct EvalFlags {
   std::string negatives;
   std::int64_t threads = 0;
   GivenOptions given;  // of the task
+  GivenOptions read;
   bool json = false;
 };
 
@@ -91,7 +92,10 @@ TrainingSession open_session(const EvalFlags& flags) {
                                   name, fmt::join(kFreeAfterTraining, ", ")));
   }
   set_given(flags.given, spec.task);
-  return {spec, open_run_data(spec, flags.data)};
+  set_read_options(flags.read, flags.data.empty() ? spec.data : flags.data, spec.read);
+  Dataset dataset = open_run_data(spec, flags.data);
+  print_notes(dataset);
+  return {spec, std::move(dataset)};
 }
 
 ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
@@ -99,25 +103,28 @@ ordered_json test_run(const EvalFlags& flags, const TestRequest& request,
   TrainingSession session = open_session(flags);
   on_task(session.task());
   session.resume(RunFolder(flags.target));
+  say_if_few(session.task());
   ordered_json result = identity_json(session.spec(), session.task().dataset().name);
   result.update(session.test(request));
   add_comparison(session.task(), request, result);
   return result;
 }
 
-/// For rules without learning.
-TaskOptions task_options(const EvalFlags& flags) {
+/// The network that rules are tested on.
+LinkTask open_task(const EvalFlags& flags) {
   TaskOptions options;
   set_given(flags.given, options);
   refuse_idle(flags.given, options);
-  return options;
+  Dataset dataset = open_dataset(flags.target, read_options(flags.read));
+  print_notes(dataset);
+  return LinkTask(std::move(dataset), options);
 }
 
 ordered_json test_rule(const EvalFlags& flags, const TestRequest& request,
                        const std::function<void(const LinkTask&)>& on_task) {
-  const TaskOptions options = task_options(flags);
-  const LinkTask task(open_dataset(flags.target), options);
+  const LinkTask task = open_task(flags);
   on_task(task);
+  say_if_few(task);
   ordered_json result = test_baseline(task, flags.model, request);
   add_comparison(task, request, result);
   return result;
@@ -165,8 +172,7 @@ void run_ranking(const EvalFlags& flags, const CLI::App& command) {
     result["run"] = to_json(session.rank(negatives));
   } else {
     refuse_flags(command, {"--data"}, "rules: it is for runs");
-    const TaskOptions options = task_options(flags);
-    const LinkTask task(open_dataset(flags.target), options);
+    const LinkTask task = open_task(flags);
     result = rank_among(task, read_ranking_negatives(flags.negatives, task), flags.negatives);
   }
   if (flags.json) {
@@ -235,11 +241,12 @@ void add_eval(CLI::App& app) {
   for (const BaselineEntry& entry : baselines()) names += fmt::format("{} ", entry.name);
   command->add_option("--model", flags->model, "a rule without learning: " + names);
   command->add_option("--protocol", flags->protocol, "this protocol only");
+  add_read_flags(*command, flags->read);
   add_run_flags(*command, {"task"}, flags->given);
   command->add_option("--negatives", flags->negatives,
                       "rank among those of a file that `curnm negatives` wrote, beside all rules");
   command->add_option("--dump-scores", flags->dump, "file for one row per scored pair (csv)");
-  command->add_option("--threads", flags->threads, "0: all cores");
+  command->add_option("--threads", flags->threads, "0: OMP_NUM_THREADS or all cores");
   command->add_flag("--json", flags->json, "one JSON document");
   command->callback([flags, command] { run_eval(*flags, *command); });
 }

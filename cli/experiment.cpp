@@ -8,6 +8,7 @@
 #include "cli/networks.h"
 #include "cli/signals.h"
 #include "curnm/base/names.h"
+#include "curnm/base/printable.h"
 #include "curnm/experiments/estimate.h"
 #include "curnm/miners/registry.h"
 #include "curnm/models/registry.h"

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/print.h"
 
 namespace curnm::cli {
@@ -14,6 +15,7 @@ struct FetchFlags {
   std::string name;
   std::string out;
   std::string url;
+  std::string from;
   std::string cache;
   std::int64_t unpack_limit = 0;
   bool force = false;
@@ -49,8 +51,10 @@ void run_fetch(const FetchFlags& flags) {
   const CatalogEntry& entry = find_network(flags.name);
   const std::string out = flags.out.empty() ? fmt::format("data/{}", entry.name) : flags.out;
   check_target(out, flags.force);  // before a long download
-  const Dataset dataset = fetch_with_bar(
-      entry, {.cache = flags.cache, .url = flags.url, .unpack = {.bytes = flags.unpack_limit}});
+  const Dataset dataset = fetch_with_bar(entry, {.cache = flags.cache,
+                                                 .url = flags.url,
+                                                 .file = flags.from,
+                                                 .unpack = {.bytes = flags.unpack_limit}});
   save_dataset(dataset, out, flags.force);
   print_saved(dataset, out);
 }
@@ -81,6 +85,7 @@ void add_fetch(CLI::App& app) {
   command->add_option("name", flags->name, names)->required();
   command->add_option("--out", flags->out, "folder to write (default: data/NAME)");
   command->add_option("--url", flags->url, "another address of the same file");
+  command->add_option("--from", flags->from, "the file, where it is there already");
   command->add_option("--cache", flags->cache, "folder of the downloads")->capture_default_str();
   command
       ->add_option("--unpack-limit", flags->unpack_limit,
@@ -88,7 +93,10 @@ void add_fetch(CLI::App& app) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 50))
       ->capture_default_str();
   command->add_flag("--force", flags->force, "replace an existing data set");
-  command->callback([flags] { run_fetch(*flags); });
+  command->callback([flags, command] {
+    if (!flags->from.empty()) refuse_flags(*command, {"--url"}, "a file that is there already");
+    run_fetch(*flags);
+  });
 }
 
 }  // namespace curnm::cli

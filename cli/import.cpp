@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/print.h"
 #include "curnm/base/error.h"
 #include "curnm/data/reader.h"
@@ -12,13 +13,13 @@ struct ImportFlags {
   std::string format = "auto";
   std::string name;
   bool force = false;
-  ReadOptions read;
+  GivenOptions read;
 };
 
 void run_import(const ImportFlags& flags) {
   if (is_dataset(flags.source)) fail("{} is imported already", flags.source);
   const Stopwatch watch;
-  Dataset dataset = read_network(flags.source, flags.format, flags.read);
+  Dataset dataset = read_network(flags.source, flags.format, read_options(flags.read));
   if (!flags.name.empty()) dataset.name = flags.name;
   print_notes(dataset);
   save_dataset(dataset, flags.out, flags.force);
@@ -40,14 +41,7 @@ void add_import(CLI::App& app) {
   command->add_option("--format", flags->format, formats)->capture_default_str();
   command->add_option("--name", flags->name, "name of the data set (default: from the source)");
   command->add_flag("--force", flags->force, "replace an existing data set");
-  command->add_option("--src-column", flags->read.src_column,
-                      "column of the sources (tables only)");
-  command->add_option("--dst-column", flags->read.dst_column, "column of the destinations");
-  command->add_option("--time-column", flags->read.time_column, "column of the times");
-  command->add_option("--drop-columns", flags->read.drop_columns, "columns to leave out")
-      ->delimiter(',');
-  command->add_flag("--separate-ids", flags->read.separate_ids,
-                    "source 5 and destination 5 are different nodes");
+  add_read_flags(*command, flags->read);
   command->callback([flags] { run_import(*flags); });
 }
 

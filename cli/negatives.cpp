@@ -30,6 +30,7 @@ struct NegativesFlags {
   std::string out;
   GivenOptions given;  // of the draw
   GivenOptions split;
+  GivenOptions read;
   std::int64_t threads = 0;
 };
 
@@ -40,7 +41,7 @@ void run_negatives(const NegativesFlags& flags) {
   set_given(flags.split, task_options);
   refuse_idle(flags.split, task_options);
   set_threads(flags.threads);
-  Dataset dataset = open_dataset(flags.data);
+  Dataset dataset = open_dataset(flags.data, read_options(flags.read));
   print_notes(dataset);
   const LinkTask task(std::move(dataset), task_options);
   const RankingNegatives negatives =
@@ -70,12 +71,13 @@ void add_negatives(CLI::App& app) {
   command->add_option("data", flags->data, "imported folder, raw network, or synthetic[:preset]")
       ->required();
   command->add_option("--out", flags->out, "file to write (csv)")->required();
+  add_read_flags(*command, flags->read);
   NegativesOptions defaults;
   add_fields(*command, defaults, flags->given);
   // The others decide what is trained on and how a test proceeds, not which events there are.
   add_run_flags_named(*command, {"split", "validation-from", "test-from", "boundary", "lookahead"},
                       flags->split);
-  command->add_option("--threads", flags->threads, "0: all cores");
+  command->add_option("--threads", flags->threads, "0: OMP_NUM_THREADS or all cores");
   command->callback([flags] { run_negatives(*flags); });
 }
 

@@ -5,8 +5,8 @@
 #include "cli/fetch.h"
 #include "cli/print.h"
 #include "curnm/base/error.h"
+#include "curnm/base/printable.h"
 #include "curnm/data/open.h"
-#include "curnm/data/text_file.h"
 
 namespace curnm::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "curnm/base/error.h"
+#include "curnm/data/open.h"
 #include "curnm/miners/registry.h"
 #include "curnm/training/run_spec.h"
 
@@ -52,19 +53,42 @@ void add_flag_of(CLI::App& command, const OptionHelp& option, GivenOptions& give
 
 }  // namespace
 
-void add_fields(CLI::App& command, FieldsOf fields, GivenOptions& given) {
+void add_fields(CLI::App& command, FieldsOf fields, GivenOptions& given, const std::string& group) {
   fields([&](const Field& field, const OptionValue& value) {
     const std::string name(field.name);
     std::vector<std::string> choices;
     for (const std::string_view choice : value.choices()) choices.emplace_back(choice);
     const std::string help = help_of(field, choices);
     if (value.is_switch()) {
-      command.add_flag_callback(
-          "--" + name, [name, &given] { given[name] = "true"; }, help);
+      command
+          .add_flag_callback(
+              "--" + name, [name, &given] { given[name] = "true"; }, help)
+          ->group(group);
     } else {
-      add_flag_of(command, name, help, value.text(), given);
+      add_flag_of(command, name, help, value.text(), given)->group(group);
     }
   });
+}
+
+void add_read_flags(CLI::App& command, GivenOptions& given) {
+  ReadOptions defaults;
+  add_fields(command, defaults, given, "Raw tables");
+}
+
+ReadOptions read_options(const GivenOptions& given, ReadOptions recorded) {
+  set_given(given, recorded);
+  // A run may be continued from another folder.
+  if (!recorded.node_features.empty())
+    recorded.node_features = from_anywhere(recorded.node_features);
+  return recorded;
+}
+
+void set_read_options(const GivenOptions& given, const std::string& data, ReadOptions& recorded) {
+  if (!given.empty() && !is_raw(data)) {
+    throw UsageError(
+        fmt::format("--{} is for raw tables, and {} is none", given.begin()->first, data));
+  }
+  recorded = read_options(given, std::move(recorded));
 }
 
 void add_run_flags(CLI::App& command, std::initializer_list<std::string_view> parts,

@@ -5,13 +5,22 @@
 #include <string_view>
 
 #include "curnm/base/options.h"
+#include "curnm/data/reader.h"
 
 namespace curnm::cli {
 
 /// One flag per field of an options struct, with its default and range in the help text. Values are
 /// collected as text; the owner of the options interprets them. REQUIRES: `given` outlives the
 /// parsing.
-void add_fields(CLI::App& command, FieldsOf fields, GivenOptions& given);
+void add_fields(CLI::App& command, FieldsOf fields, GivenOptions& given,
+                const std::string& group = "Options");
+
+/// One flag per option of reading raw tables.
+void add_read_flags(CLI::App& command, GivenOptions& given);
+/// Sets what was given, on top of what a run was read with.
+ReadOptions read_options(const GivenOptions& given, ReadOptions recorded = {});
+/// The same for a run whose network is `data` now. Throws UsageError if that is no raw table.
+void set_read_options(const GivenOptions& given, const std::string& data, ReadOptions& recorded);
 
 /// One flag per option of a run, in groups, and --preset.
 void add_run_flags(CLI::App& command, GivenOptions& given);

@@ -3,9 +3,11 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/print.h"
 #include "cli/process.h"
 #include "curnm/base/csv.h"
+#include "curnm/base/dates.h"
 #include "curnm/base/names.h"
 #include "curnm/data/event_table.h"
 #include "curnm/data/open.h"
@@ -22,10 +24,12 @@ struct PredictFlags {
   std::string run;
   std::string data;
   std::string src;
+  std::string time_text;
   double time = 0;
   std::int64_t topk = 10;
   std::string pairs;
   std::string question;
+  GivenOptions read;
   std::int64_t threads = 0;
   bool json = false;
 
@@ -48,24 +52,48 @@ struct Query {
   float score = 0;
 };
 
-std::vector<Query> read_questions(const fs::path& path, const Predictor& predictor) {
-  const TextFile file(path);
-  RowReader rows(file.text(), path);
-  const TableLayout layout = table_layout(rows, {});
+/// A node by its name in the data, or by its name in the source where user 5 and item 5 have become
+/// user:5 and item:5. `like` is some node in the same role.
+NodeId find_node(const Predictor& predictor, const std::string& name, NodeId like) {
+  const std::string example = predictor.dataset().ids.name(like);
+  const std::string prefixed = example.substr(0, example.find(':') + 1) + name;
+  try {
+    return predictor.find(name);
+  } catch (const Error&) {
+    if (prefixed == name) throw;
+    try {
+      return predictor.find(prefixed);
+    } catch (const Error&) {  // the first error names what was asked for
+    }
+    throw;
+  }
+}
+
+std::vector<Query> read_questions(const fs::path& path, const Predictor& predictor,
+                                  const ReadOptions& options) {
+  const std::unique_ptr<Rows> table = open_table(path, options);
+  Rows& rows = *table;
+  const TableLayout layout = table_layout(rows, options);
+  const EventLog& log = predictor.dataset().events;
+  TimeColumn times;
   std::vector<Query> questions;
   while (rows.next()) {
     if (rows.fields().size() != layout.width) {
       rows.fail_here("{} columns instead of {}", rows.fields().size(), layout.width);
     }
     const auto at = [&](int column) { return rows.fields()[static_cast<std::size_t>(column)]; };
-    const auto node = [&](int column) {
+    const auto node = [&](int column, NodeId like) {
       try {
-        return predictor.find(at(column));
+        return find_node(predictor, std::string(at(column)), like);
       } catch (const Error& error) {
         rows.fail_here("{}", error.what());
       }
     };
-    questions.push_back({node(layout.src), node(layout.dst), parse_time(rows, at(layout.time))});
+    questions.push_back({node(layout.src, log.src.front()), node(layout.dst, log.dst.front()),
+                         times.parse(rows, at(layout.time))});
+  }
+  if (times.without_zone() > 0) {
+    say("note: {} dates have no zone and are taken as UTC\n", grouped(times.without_zone()));
   }
   if (questions.empty()) fail("{} has no pairs", path.string());
   return questions;
@@ -98,19 +126,22 @@ void print_answers(const std::vector<Query>& answers, const IdMap& ids, bool jso
 Predictor open_predictor(const PredictFlags& flags) {
   if (is_model_file(flags.run)) {
     TrainedModel model = load_model(flags.run);
-    Dataset dataset = open_dataset(flags.data.empty() ? model.data : flags.data);
+    const std::string data = flags.data.empty() ? model.data : flags.data;
+    set_read_options(flags.read, data, model.read);
+    Dataset dataset = open_dataset(data, is_raw(data) ? model.read : ReadOptions{});
     return {std::move(model), std::move(dataset)};
   }
   const RunFolder folder(flags.run);
-  const RunSpec spec = read_run(folder, RunUse::kTest);
+  RunSpec spec = read_run(folder, RunUse::kTest);
+  set_read_options(flags.read, flags.data.empty() ? spec.data : flags.data, spec.read);
   Dataset dataset = open_run_data(spec, flags.data, /*grown=*/true);
   TrainedModel model = read_trained_model(folder, spec, dataset);
   return {std::move(model), std::move(dataset)};
 }
 
 std::vector<Query> likeliest(const Predictor& predictor, const PredictFlags& flags) {
-  const NodeId src = predictor.find(flags.src);
   const EventLog& log = predictor.dataset().events;
+  const NodeId src = find_node(predictor, flags.src, log.src.front());
   if (is_bipartite(log) && std::ranges::find(log.src, src) == log.src.end()) {
     say("note: {} is no source of this network but a destination\n", flags.src);
   }
@@ -121,8 +152,15 @@ std::vector<Query> likeliest(const Predictor& predictor, const PredictFlags& fla
   return answers;
 }
 
+/// Pairs have the columns of the events, but need not have their features.
+ReadOptions pair_options(const PredictFlags& flags) {
+  ReadOptions options = read_options(flags.read);
+  options.separate_ids = SeparateIds::kOff;  // names are looked up as they are
+  return options;
+}
+
 std::vector<Query> scored_pairs(const Predictor& predictor, const PredictFlags& flags) {
-  std::vector<Query> questions = read_questions(flags.pairs, predictor);
+  std::vector<Query> questions = read_questions(flags.pairs, predictor, pair_options(flags));
   std::vector<NodeId> src;
   std::vector<NodeId> dst;
   std::vector<Timestamp> time;
@@ -146,6 +184,16 @@ void check_question(const PredictFlags& flags, const TrainedModel& model) {
                                 flags.question, flags.run));
 }
 
+double parse_time_flag(const std::string& text) {
+  double time = 0;
+  OptionValue(time).parse({.name = "time", .is_time = true}, text);
+  if (!std::isfinite(time)) throw UsageError("--time must be a finite number");
+  if (const auto date = parse_date(text); date && !date->has_zone) {
+    say("note: --time {} has no zone and is taken as UTC\n", text);
+  }
+  return time;
+}
+
 void run_predict(const PredictFlags& flags) {
   set_threads(flags.threads);
   flags.asked();  // a question that does not exist is reported before anything is read
@@ -165,7 +213,8 @@ void add_predict(CLI::App& app) {
   command->add_option("--data", flags->data,
                       "the run's network, where it is now; later events may have been added");
   command->add_option("--src", flags->src, "source, by its name in the data");
-  command->add_option("--time", flags->time, "time of the question");
+  command->add_option("--time", flags->time_text,
+                      "time of the question, a number or a date (UTC without a zone)");
   command->add_option("--topk", flags->topk, "the likeliest destinations")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000}))
       ->capture_default_str();
@@ -173,7 +222,8 @@ void add_predict(CLI::App& app) {
   command->add_option("--question", flags->question,
                       "what scores answer: which destination (default with --src), which former "
                       "partner, or which pair (default with --pairs)");
-  command->add_option("--threads", flags->threads, "0: all cores");
+  add_read_flags(*command, flags->read);
+  command->add_option("--threads", flags->threads, "0: OMP_NUM_THREADS or all cores");
   command->add_flag("--json", flags->json, "one JSON document");
   command->callback([flags, command] {
     const auto given = [&](const char* flag) { return command->count(flag) > 0; };
@@ -182,7 +232,7 @@ void add_predict(CLI::App& app) {
     if (flags->pairs.empty() ? !one : part_of_one) {
       throw UsageError("give either --src and --time (and --topk), or --pairs FILE");
     }
-    if (!std::isfinite(flags->time)) throw UsageError("--time must be a finite number");
+    if (given("--time")) flags->time = parse_time_flag(flags->time_text);
     run_predict(*flags);
   });
 }

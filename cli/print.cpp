@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "curnm/base/error.h"
-#include "curnm/base/names.h"
+#include "curnm/base/printable.h"
 
 namespace curnm::cli {
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <string_view>
 #include <thread>
@@ -15,6 +16,8 @@
 #include "curnm/nn/libtorch.h"
 
 namespace curnm::cli {
+
+constexpr int kMostThreads = 1024;
 
 void sleep_while_waiting(char** argv) {
   // libgomp reads its environment when it is loaded, before main: hence the second start.
@@ -31,14 +34,21 @@ void keep_freed_memory() {
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
+/// OMP_NUM_THREADS, of whose list the first counts; otherwise all cores.
+static int default_threads() {
+  const char* variable = std::getenv("OMP_NUM_THREADS");
+  const std::string_view text = variable == nullptr ? "" : variable;
+  int count = 0;
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  if (count > 0) return std::min(count, kMostThreads);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 void set_threads(std::int64_t threads) {
-  constexpr std::int64_t kMost = 1024;
-  if (threads < 0 || threads > kMost) {
-    throw UsageError(fmt::format("--threads {} must be between 0 and {}", threads, kMost));
+  if (threads < 0 || threads > kMostThreads) {
+    throw UsageError(fmt::format("--threads {} must be between 0 and {}", threads, kMostThreads));
   }
-  const int count = threads > 0
-                        ? static_cast<int>(threads)
-                        : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int count = threads > 0 ? static_cast<int>(threads) : default_threads();
   set_num_threads(count);
   set_libtorch_threads(count);
 }

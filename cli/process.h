@@ -18,7 +18,7 @@ void sleep_while_waiting(char** argv);
 /// the same large matrices again and again, and fresh pages cost more than the work on them.
 void keep_freed_memory();
 
-/// Threads of the core and of LibTorch; 0 means all cores.
+/// Threads of the core and of LibTorch; 0 means OMP_NUM_THREADS, or all cores without it.
 void set_threads(std::int64_t threads);
 
 }  // namespace curnm::cli

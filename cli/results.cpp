@@ -7,6 +7,7 @@
 #include "cli/print.h"
 #include "cli/store_names.h"
 #include "curnm/base/names.h"
+#include "curnm/base/printable.h"
 #include "curnm/evaluation/negatives.h"
 #include "curnm/experiments/store.h"
 #include "curnm/experiments/tables.h"

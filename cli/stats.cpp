@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/print.h"
 #include "curnm/data/catalog.h"
 #include "curnm/data/open.h"
@@ -77,7 +78,7 @@ void print(const Dataset& dataset, const Statistics& s) {
        s.density_nodes == s.nodes + 1 ? ""
                                       : fmt::format("with the paper's {} nodes", s.density_nodes));
   line("d_max", fmt::format("{:.2e}", static_cast<double>(s.d_max)),
-       fmt::format("{} events touch the busiest node", grouped(s.d_max)));
+       fmt::format("{} ends of events at the busiest node", grouped(s.d_max)));
   fmt::print("  events over time\n  {}\n", sparkline(s.events_over_time));
   fmt::print("  {:<16}", "");
   for (double point : Quantiles::kPoints) fmt::print("{:>11g}%", 100 * point);
@@ -91,15 +92,17 @@ void print(const Dataset& dataset, const Statistics& s) {
 void add_stats(CLI::App& app) {
   struct Flags {
     std::string data;
+    GivenOptions read;
     bool json = false;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("stats", "Print the statistics of a network");
   command->add_option("data", flags->data, "imported folder, raw network, or synthetic[:preset]")
       ->required();
+  add_read_flags(*command, flags->read);
   command->add_flag("--json", flags->json, "one JSON document");
   command->callback([flags] {
-    const Dataset dataset = open_dataset(flags->data);
+    const Dataset dataset = open_dataset(flags->data, read_options(flags->read));
     print_notes(dataset);
     const Statistics statistics = compute_statistics(
         dataset.events, published_density_nodes(dataset.name, dataset.events.size()));

@@ -51,13 +51,27 @@ void print_results(const nlohmann::ordered_json& result) {
   if (result["test"].contains("mrr")) print_ranking(result);
 }
 
+void say_if_few(const LinkTask& task) {
+  constexpr std::int64_t kFew = 100;
+  const std::int64_t tested = task.test().positives.size();
+  if (tested < kFew) {
+    say("note: the test has {} events: with fewer than {}, these figures say little\n", tested,
+        kFew);
+  } else if (task.new_test() != nullptr && task.new_test()->positives.size() < kFew) {
+    say("note: the test has {} events with new nodes: with fewer than {}, the figures for these "
+        "say "
+        "little\n",
+        task.new_test()->positives.size(), kFew);
+  }
+}
+
 namespace {
 
 /// What else there is to try: "--decoder pair, --walk on or more epochs".
 std::string remedies(const RunSpec& spec) {
   std::vector<std::string> all;
   const bool sees_pairs = spec.train.decoder == "pair";
-  const bool mixes = spec.train.miner == "mixture";
+  const bool mixes = options_json(spec)["miner"].value("outputs", "single") == "questions";
   if (!sees_pairs || !mixes) {
     all.push_back(fmt::format("{}{}{}", sees_pairs ? "" : "--decoder pair",
                               sees_pairs || mixes ? "" : " ", mixes ? "" : "--miner mixture"));

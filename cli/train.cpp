@@ -31,6 +31,7 @@ using nlohmann::ordered_json;
 
 struct TrainFlags {
   GivenOptions given;
+  GivenOptions read;
   std::string data;
   std::string out;
   std::string resume;
@@ -235,8 +236,9 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
     refuse_flags(command, {"--data"}, "a new run: it is for those that are resumed");
     return;
   }
-  if (!flags.given.empty()) {
-    const std::string& name = flags.given.begin()->first;
+  for (const GivenOptions* given : {&flags.given, &flags.read}) {
+    if (given->empty()) continue;
+    const std::string& name = given->begin()->first;
     throw OptionError(OptionError::Kind::kNoEffect, name,
                       fmt::format("--{} has no effect on a run that is resumed", name));
   }
@@ -245,9 +247,10 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
 
 TrainingSession new_session(const TrainFlags& flags, RunSpec spec) {
   spec.data = from_anywhere(flags.data);
+  spec.read = read_options(flags.read);
   set_threads(flags.threads);
   spec.threads = num_threads();
-  Dataset dataset = open_dataset(spec.data);
+  Dataset dataset = open_dataset(spec.data, spec.read);
   print_notes(dataset);
   SignalObserver observer;
   TrainingSession session(std::move(spec), std::move(dataset), observer);
@@ -299,6 +302,7 @@ int run_train(const TrainFlags& flags, RunSpec spec) {
     return received_signal() == 0 ? 0 : 128 + received_signal();
   }
   const ordered_json result = finish(session, folder);
+  say_if_few(session.task());
   if (flags.json) {
     fmt::print("{}\n", result.dump(2));
   } else {
@@ -316,7 +320,8 @@ void declare_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("--out", flags.out, "folder of the run (default: runs/MODEL-MINER-DATA-SEED)");
   command.add_option("--resume", flags.resume, "folder of a run to continue");
   command.add_option("--data", flags.moved_data, "where the network of that run is now");
-  command.add_option("--threads", flags.threads, "0: all cores, or as many as the run began with");
+  command.add_option("--threads", flags.threads,
+                     "0: OMP_NUM_THREADS or all cores, or as many as the run began with");
   command
       .add_option("--until-epoch", flags.until_epoch,
                   "pause after that many epochs, to be resumed later; 0: to the end")
@@ -327,6 +332,7 @@ void declare_flags(CLI::App& command, TrainFlags& flags) {
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   command.add_flag("--json", flags.json, "the result as one JSON document");
+  add_read_flags(command, flags.read);
   add_run_flags(command, flags.given);
 }
 

@@ -57,22 +57,6 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   return best;
 }
 
-std::string printable(std::string_view text) {
-  std::string safe;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {  // U+0080 to U+009F
-      safe += '?';
-      ++i;
-    } else {
-      const bool control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
-      safe += control ? '?' : text[i];
-    }
-  }
-  return safe;
-}
-
 std::string quotable(std::string_view text) {
   if (text.size() <= kLongestName) return std::string(text);
   std::size_t end = 60;

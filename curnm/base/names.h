@@ -13,10 +13,6 @@ namespace curnm {
 /// be a typing mistake.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
-/// Text from elsewhere as a terminal may show it: control characters, which could move the cursor
-/// or hide what is printed, become '?'; line ends and tabs stay.
-std::string printable(std::string_view text);
-
 /// The text, or its beginning and its length where it is too long to quote.
 std::string quotable(std::string_view text);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "curnm/base/dates.h"
 #include "curnm/base/error.h"
 #include "curnm/base/names.h"
 
@@ -68,8 +69,11 @@ Number parse_whole(const Field& field, std::string_view text) {
 
 double parse_real(const Field& field, std::string_view text) {
   double number = 0;
-  if (!read_number(text, number)) fail_expected("a number", field, text);
-  return number;
+  if (read_number(text, number)) return number;
+  if (!field.is_time) fail_expected("a number", field, text);
+  const std::optional<DateTime> date = parse_date(text);
+  if (!date) fail_expected("a number, or a date such as 2024-01-31T12:30:05Z,", field, text);
+  return date->seconds;
 }
 
 bool parse_switch(const Field& field, std::string_view text) {

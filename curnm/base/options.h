@@ -38,6 +38,7 @@ struct Field {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
   std::string_view symbol = {};  // the paper's, where it has one
+  bool is_time = false;          // may also be given as a date, which becomes seconds since 1970
   /// Why this option has no effect given the others ("--ablate cache, without hard negatives");
   /// empty if it has one.
   std::string_view idle = {};

@@ -196,6 +196,18 @@ Extent extent_from_json(const ordered_json& json) {
 
 std::string Dataset::digest() const { return describe(*this)["digest"]; }
 
+ColumnDigests Dataset::column_digests() const {
+  ColumnDigests digests;
+  for_each_column(*this, events.size(), [&](const ColumnSpec& spec, const auto& column) {
+    if (column.empty()) return;
+    const std::string_view file = spec.file;
+    std::string word(file.substr(0, file.find('.')));  // edge_features
+    std::ranges::replace(word, '_', ' ');
+    digests[word] = curnm::digest(bytes_of(column));
+  });
+  return digests;
+}
+
 Dataset Dataset::head(const Extent& extent) const {
   CURNM_ASSERT(extent.events >= 0 && extent.events <= events.size());
   CURNM_ASSERT(extent.nodes >= 0 && extent.nodes <= events.num_nodes);

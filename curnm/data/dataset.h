@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ struct Extent {
 
 /// From the keys `events` and `nodes` of a record. Throws BadJson.
 Extent extent_from_json(const nlohmann::ordered_json& json);
+/// The digest of each column that a data set has, by a word for it: times, ids, edge features.
+using ColumnDigests = std::map<std::string, std::string>;
 
 /// A temporal network with everything that belongs to it. Optional columns are empty when absent.
 struct Dataset {
@@ -38,6 +41,7 @@ struct Dataset {
 
   /// Identifies the content, whatever file it came from.
   std::string digest() const;
+  ColumnDigests column_digests() const;
 
   Extent extent() const { return {events.size(), events.num_nodes}; }
   /// The data set before it grew: its first events and nodes. REQUIRES: at least that many exist.

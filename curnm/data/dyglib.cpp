@@ -53,11 +53,10 @@ void take_edge_features(EventTable& table, const fs::path& file) {
 
 bool recognises_dyglib(const fs::path& path) { return find_table(path).has_value(); }
 
-Dataset read_dyglib(const fs::path& path, const ReadOptions&) {
+Dataset read_dyglib(const fs::path& path, const ReadOptions& options) {
   const std::optional<fs::path> csv = find_table(path);
   if (!csv) fail("{} is neither an ml_*.csv nor a folder with one", path.string());
-  const TextFile file(*csv);
-  RowReader rows(file.text(), *csv);
+  RowReader rows(*csv, {options.unpack_limit});
   if (!rows.next()) fail("{} is empty", csv->string());
 
   constexpr std::string_view kColumns[] = {"", "u", "i", "ts", "label", "idx"};

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 #include "curnm/base/error.h"
 #include "curnm/data/npy.h"
@@ -12,7 +11,7 @@
 namespace curnm {
 namespace {
 
-std::int64_t parse_integer(const RowReader& rows, std::string_view text, std::string_view what,
+std::int64_t parse_integer(const Rows& rows, std::string_view text, std::string_view what,
                            std::int64_t most) {
   // Spreadsheets and pandas write whole numbers as 3.0.
   std::string_view digits = text;
@@ -82,46 +81,104 @@ void drop_if_zero(FeatureMatrix& matrix, std::string_view what, std::vector<std:
   matrix = {};
 }
 
-}  // namespace
+/// Rows that are read into a table, each as a whole or not at all.
+class TableBuilder {
+ public:
+  TableBuilder(const Rows& rows, const TableLayout& layout, EmptyCells empty)
+      : rows_(rows), layout_(layout), empty_(empty), features_(layout.features, empty) {}
 
-EventTable read_rows(RowReader& rows, const TableLayout& layout) {
-  EventTable table;
-  std::vector<float> features;
-  std::string prefixed;
-  const auto intern = [&](const std::string& prefix, std::string_view name) {
-    if (name.empty()) rows.fail_here("a node id is empty");
-    if (!is_text(name)) {
-      rows.fail_here("a node id is not UTF-8 text: convert the file, for example with iconv");
+  void add_row() {
+    if (rows_.fields().size() != layout_.width) {
+      rows_.fail_here("{} columns instead of {}", rows_.fields().size(), layout_.width);
     }
-    if (prefix.empty()) return table.ids.intern(name);
-    prefixed.assign(prefix).append(name);
-    return table.ids.intern(prefixed);
-  };
-  while (rows.next()) {
-    const auto fields = rows.fields();
-    if (fields.size() != layout.width) {
-      rows.fail_here("{} columns instead of {}", fields.size(), layout.width);
+    if (lacks(layout_.src, "a node id") || lacks(layout_.dst, "a node id") ||
+        lacks(layout_.time, "time") || lacks(layout_.label, "label") || !features_.add(rows_)) {
+      ++dropped_;
+      return;
     }
-    const auto at = [&](int column) { return fields[static_cast<std::size_t>(column)]; };
-    table.src.push_back(intern(layout.src_prefix, at(layout.src)));
-    table.dst.push_back(intern(layout.dst_prefix, at(layout.dst)));
-    table.time.push_back(parse_time(rows, at(layout.time)));
-    if (layout.label >= 0) table.labels.push_back(parse_float(rows, at(layout.label), "label"));
-    if (layout.roll >= 0) {
-      table.roll.push_back(
-          static_cast<std::uint8_t>(parse_integer(rows, at(layout.roll), "ext_roll", 2)));
+    table_.src.push_back(intern(layout_.src_prefix, at(layout_.src)));
+    table_.dst.push_back(intern(layout_.dst_prefix, at(layout_.dst)));
+    table_.time.push_back(times_.parse(rows_, at(layout_.time)));
+    if (layout_.label >= 0) table_.labels.push_back(label());
+    if (layout_.roll >= 0) {
+      table_.roll.push_back(
+          static_cast<std::uint8_t>(parse_integer(rows_, at(layout_.roll), "ext_roll", 2)));
     }
-    if (layout.feature_row >= 0) {
-      table.feature_rows.push_back(parse_integer(rows, at(layout.feature_row), "idx",
-                                                 std::numeric_limits<std::int64_t>::max()));
-    }
-    for (int column : layout.features) {
-      features.push_back(parse_float(rows, at(column), "feature"));
+    if (layout_.feature_row >= 0) {
+      table_.feature_rows.push_back(parse_integer(rows_, at(layout_.feature_row), "idx",
+                                                  std::numeric_limits<std::int64_t>::max()));
     }
   }
-  if (table.time.empty()) fail("{} has no events", rows.path());
-  table.edge_features = {std::move(features), static_cast<std::int64_t>(layout.features.size())};
-  return table;
+
+  EventTable finish() {
+    if (table_.time.empty()) {
+      fail("{} has no events{}", rows_.path(),
+           dropped_ > 0 ? ": all rows have empty cells, and --empty drop leaves them out" : "");
+    }
+    table_.notes = layout_.notes;
+    const auto note = [&](std::int64_t count, std::string_view what) {
+      if (count > 0) table_.notes.push_back(fmt::format("{} {}", count, what));
+    };
+    note(dropped_, "rows with empty cells have been left out (--empty drop)");
+    note(filled_ + features_.filled(), "empty cells have been taken as 0 (--empty fill)");
+    note(times_.without_zone(), "dates have no zone and are taken as UTC");
+    note(times_.merged(),
+         "times differ from the one before in digits that a double does not hold: they are the "
+         "same time now; count from a later start, or in a coarser unit");
+    table_.edge_features = features_.finish(table_.notes);
+    return std::move(table_);
+  }
+
+ private:
+  std::string_view at(int column) const { return rows_.fields()[static_cast<std::size_t>(column)]; }
+
+  /// Whether the row has to be left out because that cell is empty. Throws where it must not be.
+  bool lacks(int column, std::string_view what) const {
+    if (column < 0) return false;
+    const bool is_id = column == layout_.src || column == layout_.dst;
+    if (is_id ? !at(column).empty() : !is_missing(at(column))) return false;
+    if (empty_ == EmptyCells::kDrop) return true;
+    if (column == layout_.label && empty_ == EmptyCells::kFill) return false;
+    rows_.fail_here("{} is empty; {}--empty drop leaves such rows out", what,
+                    column == layout_.label ? "--empty fill takes 0 for it, " : "");
+  }
+
+  float label() {
+    const std::string_view text = at(layout_.label);
+    if (!is_missing(text)) return parse_float(rows_, text, "label");
+    ++filled_;
+    return 0;
+  }
+
+  NodeId intern(const std::string& prefix, std::string_view name) {
+    if (!is_printable(name)) {
+      rows_.fail_here(
+          "the node id '{}' is not UTF-8 text, or has control characters: convert the file, for "
+          "example with iconv",
+          name);
+    }
+    if (prefix.empty()) return table_.ids.intern(name);
+    prefixed_.assign(prefix).append(name);
+    return table_.ids.intern(prefixed_);
+  }
+
+  const Rows& rows_;
+  const TableLayout& layout_;
+  EmptyCells empty_;
+  FeatureColumns features_;
+  TimeColumn times_;
+  EventTable table_;
+  std::string prefixed_;
+  std::int64_t dropped_ = 0;
+  std::int64_t filled_ = 0;
+};
+
+}  // namespace
+
+EventTable read_rows(Rows& rows, const TableLayout& layout, EmptyCells empty) {
+  TableBuilder builder(rows, layout, empty);
+  while (rows.next()) builder.add_row();
+  return builder.finish();
 }
 
 void set_node_features(EventTable& table, const std::filesystem::path& file) {

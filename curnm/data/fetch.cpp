@@ -55,7 +55,7 @@ fs::path find_event_table(const fs::path& folder) {
   throw BadDownload(fmt::format("the archive has {} tables (.csv) instead of one", found.size()));
 }
 
-Dataset read_table(const fs::path& file, std::string_view format) {
+Dataset read_published(const fs::path& file, std::string_view format) {
   try {
     return read_network(file, format);
   } catch (const Error& error) {
@@ -63,17 +63,19 @@ Dataset read_table(const fs::path& file, std::string_view format) {
   }
 }
 
-Dataset read_download(const fs::path& file, std::string_view format, const UnpackLimits& limits) {
-  if (is_web_page(file)) throw BadDownload("a web page has arrived instead of data");
-  if (!is_zip(file)) return read_table(file, format);
+/// Archives are unpacked into a folder beside `scratch_name`.
+Dataset read_download(const fs::path& file, const fs::path& scratch_name, std::string_view format,
+                      const UnpackLimits& limits) {
+  if (is_web_page(file)) throw BadDownload("it is a web page instead of data");
+  if (!is_zip(file)) return read_published(file, format);
   // Never committed, hence always removed.
-  const AtomicFolder scratch(file.string() + ".unpacked", /*replace=*/true);
+  const AtomicFolder scratch(scratch_name.string() + ".unpacked", /*replace=*/true);
   try {
     unpack_zip(file, scratch.staging(), limits);
   } catch (const DamagedArchive& damage) {
     throw BadDownload(damage.what());
   }
-  return read_table(find_event_table(scratch.staging()), format);
+  return read_published(find_event_table(scratch.staging()), format);
 }
 
 /// Events must agree. Publications often count nodes by the largest id, so there may be fewer.
@@ -89,19 +91,33 @@ void check_counts(const CatalogEntry& entry, Dataset& dataset) {
   }
 }
 
+Dataset read_entry(const CatalogEntry& entry, const fs::path& file, const fs::path& scratch_name,
+                   const std::string& source, const UnpackLimits& limits) {
+  Dataset dataset = read_download(file, scratch_name, entry.format, limits);
+  check_counts(entry, dataset);
+  dataset.name = entry.name;
+  dataset.source = source;
+  return dataset;
+}
+
 }  // namespace
 
 Dataset fetch_network(const CatalogEntry& entry, const FetchOptions& options) {
   CURNM_ASSERT(!options.cache.empty());
+  if (!options.file.empty()) {
+    try {
+      fs::create_directories(options.cache);
+      return read_entry(entry, options.file, options.cache / options.file.filename(),
+                        options.file.string(), options.unpack);
+    } catch (const BadDownload& bad) {
+      fail("{} is not the network {}: {}", options.file.string(), entry.name, bad.what());
+    }
+  }
   const Address address = address_of(entry, options.url);
   const fs::path file = options.cache / address.file;
   if (!is_downloaded(address, file)) download(address, file, options.download);
   try {
-    Dataset dataset = read_download(file, entry.format, options.unpack);
-    check_counts(entry, dataset);
-    dataset.name = entry.name;
-    dataset.source = address.url;
-    return dataset;
+    return read_entry(entry, file, file, address.url, options.unpack);
   } catch (const BadDownload& bad) {
     remove_download(file);
     fail(

@@ -16,6 +16,8 @@ struct FetchOptions {
   /// A mirror to use instead of the catalogue's address; if it ends in '/', the file name is
   /// appended.
   std::string url = {};
+  /// A file that is already there, to be taken instead of a download. It is never removed.
+  std::filesystem::path file = {};
   DownloadOptions download = {};
   UnpackLimits unpack = {};
 };

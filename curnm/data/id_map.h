@@ -43,6 +43,8 @@ class IdTable {
 
   /// The number of a name, new or known. Throws Error when the numbers run out.
   NodeId intern(std::string_view name);
+  /// The number of a known name, otherwise kNoNode.
+  NodeId find(std::string_view name) const { return slots_.empty() ? kNoNode : slots_[slot(name)]; }
   NodeId size() const { return static_cast<NodeId>(offsets_.size()) - 1; }
   std::string_view name(NodeId node) const;
 

@@ -12,9 +12,8 @@ bool recognises_jodie(const std::filesystem::path& path) {
          TextFile::first_line(path).starts_with("user_id,item_id,timestamp,state_label");
 }
 
-Dataset read_jodie(const std::filesystem::path& path, const ReadOptions&) {
-  const TextFile file(path);
-  RowReader rows(file.text(), path);
+Dataset read_jodie(const std::filesystem::path& path, const ReadOptions& options) {
+  RowReader rows(path, {options.unpack_limit});
   if (!rows.next()) fail("{} is empty", path.string());
   if (rows.fields().front() != "user_id") rows.put_back();
   if (!rows.next()) fail("{} has no events", path.string());
@@ -23,10 +22,13 @@ Dataset read_jodie(const std::filesystem::path& path, const ReadOptions&) {
       .label = 3, .width = rows.fields().size(), .src_prefix = "user:", .dst_prefix = "item:"};
   if (layout.width < 4) rows.fail_here("{} columns; at least 4 are expected", layout.width);
   for (std::size_t column = 4; column < layout.width; ++column) {
-    layout.features.push_back(static_cast<int>(column));
+    layout.features.push_back(
+        {.index = static_cast<int>(column), .name = std::to_string(column + 1)});
   }
   rows.put_back();
-  return finish(read_rows(rows, layout), table_name(path));
+  EventTable table = read_rows(rows, layout, options.empty);
+  if (!options.node_features.empty()) set_node_features(table, layout, options);
+  return finish(std::move(table), table_name(path));
 }
 
 }  // namespace curnm

@@ -1,13 +1,15 @@
 #include "curnm/data/open.h"
 
+#include <fmt/ranges.h>
+
 #include <filesystem>
 
 #include "curnm/base/error.h"
 #include "curnm/base/names.h"
+#include "curnm/base/printable.h"
 #include "curnm/data/catalog.h"
 #include "curnm/data/reader.h"
 #include "curnm/data/synthetic.h"
-#include "curnm/data/text_file.h"
 
 namespace curnm {
 
@@ -22,7 +24,14 @@ std::string from_anywhere(const std::string& data) {
   return is_synthetic(data) ? data : std::filesystem::absolute(data).lexically_normal().string();
 }
 
-Dataset open_dataset(std::string_view data) {
+bool is_raw(const std::string& data) { return !is_synthetic(data) && !is_dataset(data); }
+
+Dataset open_dataset(std::string_view data, const ReadOptions& options) {
+  if (options != ReadOptions{} && !is_raw(std::string(data))) {
+    throw UsageError(fmt::format(
+        "the options of reading are for raw tables, and {} is {}", data,
+        is_synthetic(data) ? "generated" : "imported already (give them to `curnm import`)"));
+  }
   if (is_synthetic(data)) {
     const std::string_view preset = data == kSyntheticPrefix
                                         ? synthetic_presets().front().name
@@ -37,7 +46,7 @@ Dataset open_dataset(std::string_view data) {
     fail("{} does not exist; `curnm fetch {}` downloads that network into data/{}", data, name,
          name);
   }
-  return is_dataset(path) ? load_dataset(path) : read_network(path);
+  return is_dataset(path) ? load_dataset(path) : read_network(path, "auto", options);
 }
 
 bool is_same_network(const Dataset& dataset, const std::string& digest, const Extent& extent,
@@ -49,6 +58,33 @@ bool is_same_network(const Dataset& dataset, const std::string& digest, const Ex
   }
   return grown && extent.events > 0 && now.events > extent.events && now.nodes >= extent.nodes &&
          dataset.head(extent).digest() == digest;
+}
+
+std::string difference(const Dataset& dataset, const KnownNetwork& known) {
+  const Extent now = dataset.extent();
+  std::vector<std::string> parts;
+  if (known.extent.events > 0 && now.events != known.extent.events) {
+    parts.push_back(fmt::format("it has {} events instead of {}", now.events, known.extent.events));
+  }
+  if (known.extent.nodes > 0 && now.nodes != known.extent.nodes) {
+    parts.push_back(fmt::format("it has {} nodes instead of {}", now.nodes, known.extent.nodes));
+  }
+  if (parts.empty() && !known.columns.empty()) {
+    std::vector<std::string_view> differing;
+    const ColumnDigests columns = dataset.column_digests();
+    for (const auto& [name, digest] : known.columns) {
+      const auto found = columns.find(name);
+      if (found == columns.end() || found->second != digest) differing.push_back(name);
+    }
+    for (const auto& [name, digest] : columns) {
+      if (!known.columns.contains(name)) differing.push_back(name);
+    }
+    parts.push_back(
+        fmt::format("as many events and nodes, but another {}", fmt::join(differing, ", ")));
+  }
+  if (parts.empty()) parts.emplace_back("as many events and nodes, but other contents");
+  return fmt::format("{} (digest {} instead of {})", fmt::join(parts, ", "), dataset.digest(),
+                     known.digest);
 }
 
 }  // namespace curnm

@@ -7,7 +7,8 @@
 namespace curnm {
 
 bool recognises_csv(const std::filesystem::path& path);
-Dataset read_csv(const std::filesystem::path& path, const ReadOptions& options);
+bool recognises_jsonl(const std::filesystem::path& path);
+Dataset read_table(const std::filesystem::path& path, const ReadOptions& options);
 
 bool recognises_tgl(const std::filesystem::path& path);
 Dataset read_tgl(const std::filesystem::path& path, const ReadOptions& options);

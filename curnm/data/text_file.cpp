@@ -1,53 +1,106 @@
 #include "curnm/data/text_file.h"
 
-#include <fast_float/fast_float.h>
+#include <archive.h>
+#include <archive_entry.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
-#include <system_error>
+#include <vector>
+
+#include "curnm/base/error.h"
+#include "curnm/data/foreign.h"
 
 namespace curnm {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
-
-std::string inflate(const fs::path& path, std::size_t most = std::string::npos) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) fail("cannot open {}", path.string());
-  gzbuffer(file.get(), 1 << 18);
-  std::string text;
-  std::vector<char> block(1 << 20);
-  while (text.size() < most) {
-    const int got = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()));
-    int code = Z_OK;
-    const char* reason = gzerror(file.get(), &code);
-    if (got < 0 || (got == 0 && code != Z_OK)) {
-      fail("{} is not a complete gzip file: {}", path.string(), reason);
-    }
-    if (got == 0) break;
-    text.append(block.data(), static_cast<std::size_t>(got));
-  }
-  return text;
-}
-
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
+constexpr std::size_t kBlock = 1 << 20;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// Throws for text that would be misread: UTF-16, or lines that end with CR alone.
+/// gzip, by zlib: libarchive does not check the checksums of gzip.
+class GzipUnpacker final : public Unpacker {
+ public:
+  explicit GzipUnpacker(const fs::path& path)
+      : path_(path), file_(gzopen(path.c_str(), "rb"), gzclose) {
+    if (!file_) fail("cannot open {}", path.string());
+    gzbuffer(file_.get(), 1 << 18);
+  }
+
+  std::size_t read(char* block, std::size_t size) override {
+    const int got = gzread(file_.get(), block, static_cast<unsigned>(size));
+    int code = Z_OK;
+    const char* reason = gzerror(file_.get(), &code);
+    if (got < 0 || (got == 0 && code != Z_OK)) {
+      fail("{} is not a complete gzip file: {}", path_.string(), reason);
+    }
+    return static_cast<std::size_t>(got);
+  }
+
+ private:
+  fs::path path_;
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
+};
+
+/// bzip2 and Zstandard, by libarchive.
+class ArchiveUnpacker final : public Unpacker {
+ public:
+  ArchiveUnpacker(const fs::path& path, std::string_view kind)
+      : path_(path), kind_(kind), file_(archive_read_new(), archive_read_free) {
+    archive_read_support_filter_bzip2(file_.get());
+    archive_read_support_filter_zstd(file_.get());
+    archive_read_support_format_raw(file_.get());
+    archive_read_support_format_empty(file_.get());
+    archive_entry* entry = nullptr;
+    if (archive_read_open_filename(file_.get(), path.c_str(), 1 << 18) != ARCHIVE_OK)
+      fail_reading();
+    const int code = archive_read_next_header(file_.get(), &entry);
+    empty_ = code == ARCHIVE_EOF;
+    if (code != ARCHIVE_OK && !empty_) fail_reading();
+  }
+
+  std::size_t read(char* block, std::size_t size) override {
+    if (empty_) return 0;
+    const la_ssize_t got = archive_read_data(file_.get(), block, size);
+    if (got < 0) fail_reading();
+    return static_cast<std::size_t>(got);
+  }
+
+ private:
+  [[noreturn]] void fail_reading() const {
+    const char* reason = archive_error_string(file_.get());
+    fail("{} is not a complete {} file: {}", path_.string(), kind_,
+         reason == nullptr ? "it ends early" : reason);
+  }
+
+  fs::path path_;
+  std::string kind_;
+  std::unique_ptr<archive, int (*)(archive*)> file_;
+  bool empty_ = false;
+};
+
+/// Null for a file that is not compressed.
+std::unique_ptr<Unpacker> make_unpacker(std::string_view bytes, const fs::path& path) {
+  if (bytes.starts_with("\x1f\x8b")) return std::make_unique<GzipUnpacker>(path);
+  // The second is a file without content.
+  if (bytes.starts_with("BZh") && (bytes.substr(4).starts_with("1AY&SY") ||
+                                   bytes.substr(4).starts_with("\x17\x72\x45\x38\x50\x90"))) {
+    return std::make_unique<ArchiveUnpacker>(path, "bzip2");
+  }
+  if (bytes.starts_with("\x28\xb5\x2f\xfd")) {
+    return std::make_unique<ArchiveUnpacker>(path, "Zstandard");
+  }
+  return nullptr;
+}
+
+/// Throws for what is no text, and for text that would be misread: UTF-16, or lines that end with
+/// CR alone.
 void refuse_other_text(std::string_view text, const fs::path& path) {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
     fail("{} is UTF-16: convert it, for example with `iconv -f utf-16 -t utf-8`", path.string());
+  }
+  if (const std::size_t zero = text.substr(0, 4096).find('\0'); zero != text.npos) {
+    fail("{} is no text: its byte {} is 0", path.string(), zero + 1);
   }
   const std::string_view start = text.substr(0, 1 << 16);
   if (start.find('\r') != start.npos && start.find('\n') == start.npos) {
@@ -56,188 +109,108 @@ void refuse_other_text(std::string_view text, const fs::path& path) {
   }
 }
 
-/// The first of tab, comma and semicolon that stands outside quotes, else blanks.
-char find_delimiter(std::string_view row) {
-  for (char candidate : {'\t', ',', ';'}) {
-    bool quoted = false;
-    bool at_start = true;  // of a field, the only place where a quote opens
-    for (char c : row) {
-      if (c == candidate && !quoted) return candidate;
-      if (c == '"' && (quoted || at_start)) quoted = !quoted;
-      at_start = c == '\t' || c == ',' || c == ';';
-    }
-  }
-  return ' ';
-}
-
 }  // namespace
 
-TextFile::TextFile(const fs::path& path) : mapped_(MappedFile::open(path)) {
-  if (is_gzip(mapped_->text())) {
-    inflated_ = inflate(path);
-    mapped_.reset();
+TextFile::TextFile(const fs::path& path, UnpackLimit limit)
+    : path_(path),
+      mapped_(MappedFile::open(path)),
+      unpacker_(make_unpacker(mapped_->text(), path)) {
+  refuse_foreign(mapped_->text(), path);
+  if (!unpacker_) return;
+  constexpr std::int64_t kMega = 1'000'000;
+  constexpr std::int64_t kRatio = 100;  // tables shrink to a fifth or a twentieth
+  constexpr std::int64_t kAnyFile = 100 * kMega;
+  constexpr std::int64_t kMostMemory = 16'000 * kMega;
+  const auto size = static_cast<std::int64_t>(mapped_->text().size());
+  mapped_.reset();
+  limited_by_ratio_ = limit.megabytes == 0;
+  most_ = limited_by_ratio_ ? std::clamp(kRatio * size, kAnyFile, kMostMemory)
+                            : limit.megabytes * kMega;
+}
+
+std::string_view TextFile::next_block() {
+  std::string_view text;
+  if (!unpacker_) {
+    if (!started_) text = mapped_->text();
+  } else {
+    block_.resize(kBlock);
+    block_.resize(unpacker_->read(block_.data(), block_.size()));
+    text = block_;
+    unpacked_ += std::ssize(text);
   }
-  refuse_other_text(text(), path);
+  if (unpacked_ > most_) {
+    fail("{} unpacks to more than {} MB{}: if that is right, --unpack-limit MB allows more",
+         path_.string(), most_ / 1'000'000,
+         limited_by_ratio_ ? ", far more than a table of its size" : "");
+  }
+  if (!std::exchange(started_, true)) {
+    if (unpacker_) refuse_foreign(text, path_);
+    refuse_other_text(text, path_);
+  }
+  return text;
 }
 
 std::string TextFile::first_line(const fs::path& path) {
   const auto mapped = MappedFile::open(path);
-  std::string text =
-      is_gzip(mapped->text()) ? inflate(path, 1) : std::string(mapped->text().substr(0, 1 << 16));
+  std::string text;
+  if (const auto unpacker = make_unpacker(mapped->text(), path)) {
+    text.resize(kBlock);
+    text.resize(unpacker->read(text.data(), text.size()));
+  } else {
+    text = mapped->text().substr(0, 1 << 16);
+  }
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text.substr(0, text.find_first_of("\r\n"));
 }
 
-std::string table_name(const fs::path& path) {
-  std::string name = path.filename().string();
-  for (std::string_view extension : {".gz", ".csv", ".tsv", ".txt"}) {
-    if (name.ends_with(extension)) name.resize(name.size() - extension.size());
-  }
-  return name;
-}
-
-RowReader::RowReader(std::string_view text, const fs::path& path)
-    : rest_(text), path_(path.string()) {
+LineReader::LineReader(const fs::path& path, UnpackLimit limit)
+    : path_(path.string()), file_(std::make_unique<TextFile>(path, limit)) {
+  rest_ = file_->next_block();
   if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
 }
 
-bool RowReader::next() {
-  if (std::exchange(held_, false)) return true;
-  while (!rest_.empty()) {
-    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-    std::string_view row = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
-    ++line_;
-    if (row.ends_with('\r')) row.remove_suffix(1);
-    const std::string_view content = trim(row);
-    if (content.empty() || content.front() == '#' || content.front() == '%') continue;
-    if (delimiter_ == '\0') delimiter_ = find_delimiter(row);
-    split(delimiter_ == ' ' ? content : row);
-    return true;
-  }
-  return false;
+LineReader::LineReader(std::string_view text, const fs::path& path)
+    : path_(path.string()), rest_(text) {
+  if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
 }
 
-void RowReader::split(std::string_view row) {
-  fields_.clear();
-  unescaped_.clear();
-  std::size_t at = 0;
-  while (true) {
-    if (delimiter_ == ' ') {
-      while (at < row.size() && is_blank(row[at])) ++at;
+bool LineReader::refill() {
+  if (!rest_.empty() || !file_) return !rest_.empty();
+  rest_ = file_->next_block();
+  return !rest_.empty();
+}
+
+bool LineReader::next() {
+  if (!refill()) return false;
+  ++number_;
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  std::size_t end = rest_.find('\n');
+  line_ = rest_.substr(0, end);
+  rest_.remove_prefix(std::min(line_.size() + 1, rest_.size()));
+  if (end == std::string_view::npos && file_) {  // it goes on in the next block
+    held_ = line_;
+    while (end == std::string_view::npos && held_.size() <= kMost && refill()) {
+      end = rest_.find('\n');
+      const std::string_view more = rest_.substr(0, end);
+      held_ += more;
+      rest_.remove_prefix(std::min(more.size() + 1, rest_.size()));
     }
-    if (at < row.size() && row[at] == '"') {
-      fields_.push_back(quoted(row, at));
-    } else {
-      const std::size_t start = at;
-      while (at < row.size() && !is_delimiter(row[at])) ++at;
-      fields_.push_back(trim(row.substr(start, at - start)));
-    }
-    if (at >= row.size()) return;
-    ++at;
+    line_ = held_;
   }
-}
-
-/// A field in quotes; `at` moves past it, to the delimiter.
-std::string_view RowReader::quoted(std::string_view row, std::size_t& at) {
-  const std::size_t start = ++at;
-  bool escaped = false;
-  while (true) {
-    at = row.find('"', at);
-    if (at == std::string_view::npos) fail_here("a quoted field does not end on its line");
-    if (at + 1 >= row.size() || row[at + 1] != '"') break;
-    escaped = true;
-    at += 2;
+  if (line_.size() > kMost) {
+    fail("{}:{}: the line is longer than {} MB: this is no table", path_, number_, kMost >> 20);
   }
-  std::string_view field = row.substr(start, at - start);
-  ++at;
-  if (at < row.size() && !is_delimiter(row[at])) {
-    fail_here("text follows the closing quote of '{}'", field);
-  }
-  if (!escaped) return field;
-  auto& plain = *unescaped_.emplace_back(std::make_unique<std::string>());
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    plain += field[i];
-    if (field[i] == '"') ++i;
-  }
-  return plain;
-}
-
-bool is_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = fast_float::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
-double parse_time(const RowReader& row, std::string_view text) {
-  double value = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = fast_float::from_chars(text.data(), last, value);
-  if (error == std::errc::result_out_of_range) {
-    row.fail_here("time '{}' does not fit a double", text);
-  }
-  if (error != std::errc() || end != last || text.empty()) {
-    row.fail_here("time '{}' is not a number (dates have to be converted, to seconds for example)",
-                  text);
-  }
-  if (!std::isfinite(value)) row.fail_here("time '{}' is not finite", text);
-  if (value < 0) {
-    row.fail_here("time {} is negative; shift all times so that the first is not below 0", text);
-  }
-  constexpr double kExact = 0x1p53;
-  if (value >= kExact) {
-    // Integers beyond 2^53 may share a double: two different times would silently become one.
-    const std::string_view digits = text.substr(std::min(text.find_first_not_of('0'), text.size()));
-    const bool is_integer = std::all_of(digits.begin(), digits.end(),
-                                        [](unsigned char c) { return std::isdigit(c) != 0; });
-    if (is_integer && fmt::format("{:.0f}", value) != digits) {
-      row.fail_here(
-          "time {} has more digits than a double holds (2^53); use a coarser unit, such as "
-          "microseconds instead of nanoseconds",
-          text);
-    }
-  }
-  return value + 0.0;  // -0 becomes 0
-}
-
-float parse_float(const RowReader& row, std::string_view text, std::string_view what) {
-  float value = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = fast_float::from_chars(text.data(), last, value);
-  if (error == std::errc::result_out_of_range) {
-    row.fail_here("{} '{}' does not fit a 32-bit float", what, text);
-  }
-  if (error != std::errc() || end != last || text.empty()) {
-    row.fail_here("{} '{}' is not a number (`curnm import --drop-columns` leaves columns out)",
-                  what, text);
-  }
-  if (!std::isfinite(value)) row.fail_here("{} '{}' is not finite", what, text);
-  return value;
-}
-
-bool is_text(std::string_view bytes) {
-  for (std::size_t i = 0; i < bytes.size();) {
-    const auto at = [&](std::size_t j) {
-      return j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0U;
-    };
-    const unsigned lead = at(i);
-    if (lead == 0) return false;
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (lead < 0xC2 || lead > 0xF4) return false;
-    for (std::size_t j = 1; j < length; ++j) {
-      if ((at(i + j) & 0xC0U) != 0x80U) return false;
-    }
-    const unsigned second = at(i + 1);
-    const bool too_long = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
-    const bool no_character = (lead == 0xED && second > 0x9F) || (lead == 0xF4 && second > 0x8F);
-    if (too_long || no_character) return false;
-    i += length;
-  }
+  if (line_.ends_with('\r')) line_.remove_suffix(1);
   return true;
+}
+
+std::string table_name(const fs::path& path) {
+  std::string name = path.filename().string();
+  for (std::string_view extension :
+       {".gz", ".bz2", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson"}) {
+    if (name.ends_with(extension)) name.resize(name.size() - extension.size());
+  }
+  return name;
 }
 
 }  // namespace curnm

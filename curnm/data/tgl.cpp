@@ -22,10 +22,9 @@ void note_tensor_file(EventTable& table, const fs::path& folder, const char* ste
 
 bool recognises_tgl(const fs::path& path) { return fs::is_regular_file(path / "edges.csv"); }
 
-Dataset read_tgl(const fs::path& folder, const ReadOptions&) {
+Dataset read_tgl(const fs::path& folder, const ReadOptions& options) {
   const fs::path path = folder / "edges.csv";
-  const TextFile file(path);
-  RowReader rows(file.text(), path);
+  RowReader rows(path, {options.unpack_limit});
   if (!rows.next()) fail("{} is empty", path.string());
 
   TableLayout layout{.src = -1, .dst = -1, .time = -1, .width = rows.fields().size()};

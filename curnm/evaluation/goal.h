@@ -37,8 +37,8 @@ struct Validation {
   std::map<std::string, double> ap;
   std::optional<double> mrr;  // where the best epoch is chosen by it
 };
-/// The AP of the protocol that was asked for, or the mean of those of the goal's questions that were
-/// measured, also where the best epoch is chosen by MRR. REQUIRES: what it takes is there
+/// The AP of the protocol that was asked for, or the mean of those of the goal's questions that
+/// were measured, also where the best epoch is chosen by MRR. REQUIRES: what it takes is there
 /// (check_goal).
 double ap_of(const std::map<std::string, double>& ap, Goal goal, SelectOn select_on);
 

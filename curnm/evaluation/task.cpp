@@ -54,9 +54,16 @@ void TaskOptions::fields(const FieldVisitor& visit) {
   visit({.name = "split",
          .help = "time (70/15/15), at (given times) or roll (the network's own, TGL's ext_roll)"},
         split);
-  visit({.name = "validation-from", .help = "first time of validation", .idle = no_times},
+  visit({.name = "validation-from",
+         .help = "first time of validation, a number or a date (UTC without a zone)",
+         .is_time = true,
+         .idle = no_times},
         validation_from);
-  visit({.name = "test-from", .help = "first time of the test", .idle = no_times}, test_from);
+  visit({.name = "test-from",
+         .help = "first time of the test, likewise",
+         .is_time = true,
+         .idle = no_times},
+        test_from);
   visit({.name = "boundary",
          .help = "events at a cut belong to the later (paper) or earlier part (DyGLib)",
          .idle = own_split},

@@ -91,13 +91,18 @@ void follow_sources(const EventLog& log, Statistics& s) {
 
 void follow_nodes(const EventLog& log, Statistics& s) {
   const TemporalGraph graph(log);
+  // As in the paper's table, d_max counts a self-loop twice; the graph has it once.
+  std::vector<std::int64_t> loops(index(log.num_nodes), 0);
+  for (EventId e = 0; e < log.size(); ++e) {
+    if (log.src[e] == log.dst[e]) ++loops[index(log.src[e])];
+  }
   std::vector<double> degrees;
   std::vector<double> gaps;
   for (NodeId node = 0; node < log.num_nodes; ++node) {
     const auto [begin, end] = graph.all(node);
     if (begin == end) continue;
     degrees.push_back(static_cast<double>(end - begin));
-    s.d_max = std::max(s.d_max, end - begin);
+    s.d_max = std::max(s.d_max, end - begin + loops[index(node)]);
     for (std::int64_t i = begin + 1; i < end; ++i) {
       const auto entry = static_cast<std::size_t>(i);
       gaps.push_back(graph.times()[entry] - graph.times()[entry - 1]);

@@ -146,9 +146,9 @@ struct Predictor::Parts {
 Predictor::Predictor(TrainedModel model, Dataset events) {
   if (!is_same_network(events, model.data_digest, model.extent, /*grown=*/true)) {
     fail<UnusableRun>(
-        "{} is not the network that this model was trained on: its digest is {}, and not {}; new "
-        "events may only come after the old ones",
-        events.name, events.digest(), model.data_digest);
+        "{} is not the network that this model was trained on: {}; new events may only come after "
+        "the old ones",
+        events.name, difference(events, {model.data_digest, model.extent}));
   }
   parts_ = std::make_unique<Parts>(std::move(model), std::move(events));
 }

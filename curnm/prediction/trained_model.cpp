@@ -104,6 +104,7 @@ TrainedModel model_of(const std::shared_ptr<const TensorFile>& contents) {
                      .edge_features = json_integer(document, "edge_features", 0, kMost)};
   model.state_events = json_integer(document, "state_events", 0, model.extent.events);
   const Device known_by_libtorch(model.device);
+  from_json(document.at("read"), model.read);
   model.model_options = read_options(models(), model.model, document.at("model_options"));
   model.decoder_options = read_options(decoders(), model.decoder, document.at("decoder_options"));
   model.ids = ids_of(*contents, model.extent.nodes);
@@ -122,6 +123,7 @@ void save_model(const TrainedModel& model, const std::filesystem::path& file) {
   TensorFile contents = *model.tensors;
   Options model_options = model.model_options;
   Options decoder_options = model.decoder_options;
+  ReadOptions read = model.read;
   const ordered_json lists = contents.document.value("lists", ordered_json::object());
   contents.document = {{"version", model.version},
                        {"model", model.model},
@@ -134,6 +136,7 @@ void save_model(const TrainedModel& model, const std::filesystem::path& file) {
                        {"device", model.device},
                        {"batch", model.batch},
                        {"data", model.data},
+                       {"read", to_json(read)},
                        {"data_digest", model.data_digest},
                        {"events", model.extent.events},
                        {"nodes", model.extent.nodes},

@@ -7,7 +7,7 @@
 
 #include "curnm/base/options.h"
 #include "curnm/base/path.h"
-#include "curnm/data/dataset.h"
+#include "curnm/data/reader.h"
 #include "curnm/evaluation/task_features.h"
 
 namespace curnm {
@@ -32,6 +32,7 @@ struct TrainedModel {
 
   // The network that it was trained on.
   std::string data;         // where it was
+  ReadOptions read;         // how it was read
   std::string data_digest;  // of its contents
   Extent extent;
   Timestamp first_time = 0;  // of the training period

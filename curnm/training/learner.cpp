@@ -13,7 +13,14 @@ Device find_device(const std::string& name) {
   } catch (const c10::Error&) {
     throw OptionError(
         OptionError::Kind::kValue, "device",
-        fmt::format("--device {}: this LibTorch has no such device (cpu always works)", name));
+        name.starts_with("cuda") && !at::hasCUDA()
+            ? fmt::format(
+                  "--device {}: this LibTorch is built without CUDA; one with it comes from "
+                  "pytorch.org, and curnm is built with it by -DCMAKE_PREFIX_PATH=LIBTORCH "
+                  "(--device cpu always works)",
+                  name)
+            : fmt::format("--device {}: this LibTorch has no such device (cpu always works)",
+                          name));
   }
 }
 

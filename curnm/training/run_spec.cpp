@@ -240,12 +240,11 @@ ordered_json identity_json(const RunSpec& spec, const std::string& data_name) {
 }
 
 void create_run(const RunFolder& folder, const RunSpec& spec) {
-  ordered_json options = {{"version", kVersion},
-                          {"data", spec.data},
-                          {"data_digest", spec.data_digest},
-                          {"events", spec.extent.events},
-                          {"nodes", spec.extent.nodes},
-                          {"threads", spec.threads}};
+  ReadOptions read = spec.read;
+  ordered_json options = {{"version", kVersion},        {"data", spec.data},
+                          {"read", to_json(read)},      {"data_digest", spec.data_digest},
+                          {"columns", spec.columns},    {"events", spec.extent.events},
+                          {"nodes", spec.extent.nodes}, {"threads", spec.threads}};
   options.update(options_json(spec));
   folder.create(options);
 }
@@ -258,6 +257,8 @@ RunSpec read_run(const RunFolder& folder, RunUse use) {
                  .data_digest = options.at("data_digest"),
                  .extent = extent_from_json(options),
                  .threads = json_integer(options, "threads", 0, kMostThreads)};
+    from_json(options.at("read"), spec.read);
+    spec.columns = options.at("columns").get<ColumnDigests>();
     from_json(options.at("train"), spec.train);
     spec.model = models().at(spec.train.model).defaults;
     spec.decoder = decoders().at(spec.train.decoder).defaults;
@@ -300,16 +301,15 @@ Dataset open_run_data(const RunSpec& spec, const std::string& data, bool grown) 
   if (data.empty() && !is_synthetic(path) && !fs::exists(path, unusable)) {
     fail("{} does not exist; --data says where the network of this run is now", path);
   }
-  Dataset dataset = open_dataset(path);
+  Dataset dataset = open_dataset(path, is_raw(path) ? spec.read : ReadOptions{});
   if (dataset.digest() == spec.data_digest && dataset.events.size() != spec.extent.events) {
     fail<UnusableRun>("the record of this run is damaged: {} has {} events, and not {}", path,
                       dataset.events.size(), spec.extent.events);
   }
   if (is_same_network(dataset, spec.data_digest, spec.extent, grown)) return dataset;
-  fail<UnusableRun>(
-      "{} is not the network that this run was trained on: its digest is {}, and not {}{}", path,
-      dataset.digest(), spec.data_digest,
-      grown ? "; new events may only come after the old ones" : "");
+  fail<UnusableRun>("{} is not the network that this run was trained on: {}{}", path,
+                    difference(dataset, {spec.data_digest, spec.extent, spec.columns}),
+                    grown ? "; new events may only come after the old ones" : "");
 }
 
 }  // namespace curnm

@@ -6,6 +6,7 @@
 
 #include "curnm/base/options.h"
 #include "curnm/base/registry.h"
+#include "curnm/data/reader.h"
 #include "curnm/evaluation/task.h"
 #include "curnm/runs/run_folder.h"
 #include "curnm/training/options.h"
@@ -16,8 +17,10 @@ namespace curnm {
 struct RunSpec {
   std::string version = {};      // of the program that started it; empty before that
   std::string data = {};         // as `open_dataset` takes it
+  ReadOptions read = {};         // the same
   std::string data_digest = {};  // of its contents; empty until they have been read
   Extent extent = {};            // of the data
+  ColumnDigests columns = {};    // of the data, to say what differs; may be unknown
   std::int64_t threads = 0;      // affects the last bits of the plain path; 0: unknown
   TrainOptions train = {};
   Options model = {};

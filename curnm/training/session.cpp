@@ -15,6 +15,7 @@ RunSpec completed(RunSpec spec, const LinkTask& task, TrainObserver& observer) {
   complete(spec, task, observer);
   spec.data_digest = task.data_digest();
   spec.extent = task.dataset().extent();
+  spec.columns = task.dataset().column_digests();
   return spec;
 }
 
@@ -32,6 +33,7 @@ TrainedModel trained_model_of(const RunSpec& spec, const LinkTask& task, const L
           .device = spec.train.device,
           .batch = spec.task.evaluation_batch,
           .data = spec.data,
+          .read = spec.read,
           .data_digest = spec.data_digest,
           .extent = spec.extent,
           .first_time = task.train().log.time.front(),

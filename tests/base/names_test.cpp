@@ -95,15 +95,6 @@ TEST(NearestNameTest, LongNamesAreNotCompared) {
   EXPECT_NE(message.find("xxx... (1048576 bytes)"), std::string::npos) << message;
 }
 
-TEST(PrintableTest, ControlCharactersBecomeQuestionMarks) {
-  EXPECT_EQ(printable("a\x1b[2Jb\x07\x7f\r"), "a?[2Jb???");
-  EXPECT_EQ(printable("two\nlines\tand ü €"), "two\nlines\tand ü €");
-  EXPECT_EQ(printable("\xc2\x9b"
-                      "31m"),
-            "?31m")
-      << "the control sequence introducer of Latin-1";
-}
-
 TEST(QuotableTest, CutsBetweenLetters) {
   EXPECT_EQ(quotable("short"), "short");
   std::string text = "x";

@@ -96,7 +96,7 @@ TEST_F(CsvTest, ColumnsCanBeNamedAndDropped) {
   const ReadOptions options{.src_column = "who",
                             .dst_column = "Whom",
                             .time_column = "when",
-                            .drop_columns = {"comment", "time"}};
+                            .drop_columns = "comment,time"};
   const Dataset d =
       read("time,comment,when,who,whom,weight\nx,hello,1,a,b,3\ny,,2,b,c,4\n", options);
   EXPECT_EQ(named_events(d), (Events{{"a", "b", 1}, {"b", "c", 2}}));
@@ -107,11 +107,11 @@ TEST_F(CsvTest, UnknownColumnsAreUsageErrors) {
   const char* table = "src,dst,time,weight\na,b,1,2\n";
   EXPECT_TRUE(fails<UsageError>([&] { read(table, {.time_column = "tiem"}); },
                                 {"'tiem'", "src, dst, time, weight"}));
-  EXPECT_TRUE(fails<UsageError>([&] { read(table, {.drop_columns = {"weigth2"}}); },
+  EXPECT_TRUE(fails<UsageError>([&] { read(table, {.drop_columns = "weigth2"}); },
                                 {"'weigth2'", "src, dst, time, weight"}));
   EXPECT_TRUE(fails<UsageError>([&] { read(table, {.src_column = "scr_"}); }, {"'scr_'"}));
-  EXPECT_TRUE(fails<UsageError>([&] { read(table, {.drop_columns = {"wieght"}}); }, {"'wieght'"}));
-  EXPECT_TRUE(fails<UsageError>([&] { read(table, {.drop_columns = {"weigh"}}); },
+  EXPECT_TRUE(fails<UsageError>([&] { read(table, {.drop_columns = "wieght"}); }, {"'wieght'"}));
+  EXPECT_TRUE(fails<UsageError>([&] { read(table, {.drop_columns = "weigh"}); },
                                 {"did you mean 'weight'?"}));
 }
 
@@ -136,10 +136,10 @@ TEST_F(CsvTest, WithoutAHeaderColumnsHaveNumbers) {
   EXPECT_EQ(named_events(konect), (Events{{"a", "b", 50}, {"b", "c", 60}}));
   EXPECT_EQ(to_vector(konect.edge_features.values), (Values{1, 1}));
   const Dataset swapped =
-      read("7,b,1,9\n8,c,2,9\n", {.src_column = "3", .time_column = "1", .drop_columns = {"4"}});
+      read("7,b,1,9\n8,c,2,9\n", {.src_column = "3", .time_column = "1", .drop_columns = "4"});
   EXPECT_EQ(named_events(swapped), (Events{{"1", "b", 7}, {"2", "c", 8}}));
   EXPECT_TRUE(swapped.edge_features.values.empty());
-  const Dataset fewer = read("a,b,1,7,8,9\nb,c,2,7,8,9\n", {.drop_columns = {"6"}});
+  const Dataset fewer = read("a,b,1,7,8,9\nb,c,2,7,8,9\n", {.drop_columns = "6"});
   EXPECT_EQ(to_vector(fewer.labels), (Values{7, 7})) << "still the label";
   EXPECT_EQ(to_vector(fewer.edge_features.values), (Values{8, 8}));
   EXPECT_THROW(read("a,b,1\n", {.time_column = "ts"}), UsageError);
@@ -168,11 +168,12 @@ TEST_F(CsvTest, WhatIsGuessedWithoutAHeaderIsSaid) {
 TEST_F(CsvTest, SeparateIds) {
   const char* table = "src,dst,time\n5,5,1\n5,6,2\n";
   EXPECT_EQ(read(table).events.num_nodes, 2);
-  const Dataset apart = read(table, {.separate_ids = true});
+  const Dataset apart = read(table, {.separate_ids = SeparateIds::kOn});
   EXPECT_EQ(apart.events.num_nodes, 3);
   EXPECT_TRUE(is_bipartite(apart.events));
   EXPECT_EQ(named_events(apart), (Events{{"src:5", "dst:5", 1}, {"src:5", "dst:6", 2}}));
-  EXPECT_EQ(read("5,5,1\n", {.separate_ids = true}).events.num_nodes, 2) << "without a header too";
+  EXPECT_EQ(read("5,5,1\n", {.separate_ids = SeparateIds::kOn}).events.num_nodes, 2)
+      << "without a header too";
 }
 
 TEST_F(CsvTest, IdsAreText) {
@@ -309,11 +310,11 @@ INSTANTIATE_TEST_SUITE_P(
         {"TooManyColumns", "a,b,1\nb,c,2,3\n", {"edges.csv:2: 4 columns instead of 3"}},
         {"RaggedFeatures", "a,b,1,0,5,6\nb,c,2,0,5\n", {"edges.csv:2: 5 columns instead of 6"}},
         {"TimeIsText", "src,dst,time\na,b,noon\n", {"edges.csv:2: time 'noon' is not a number"}},
-        {"TimeIsEmpty", "src,dst,time\na,b,\n", {"edges.csv:2: time '' is not a number"}},
+        {"TimeIsEmpty", "src,dst,time\na,b,\n", {"edges.csv:2: time is empty", "--empty drop"}},
         {"TimeHasUnit", "a,b,1\na,b,5s\n", {"edges.csv:2: time '5s' is not a number"}},
         {"TimeIsInfinite", "a,b,1\na,b,inf\n", {"edges.csv:2: time 'inf' is not finite"}},
-        {"TimeIsNan", "a,b,1\na,b,NaN\n", {"edges.csv:2: time 'NaN' is not finite"}},
-        {"FirstTimeIsNan", "a,b,nan\n", {"edges.csv:1: time 'nan' is not finite"}},
+        {"TimeIsNan", "a,b,1\na,b,NaN\n", {"edges.csv:2: time is empty"}},
+        {"FirstTimeIsNan", "a,b,nan\n", {"edges.csv:1: time is empty"}},
         {"TimeOverflows", "a,b,1\na,b,1e999\n", {"edges.csv:2: time '1e999'"}},
         {"FirstTimeOverflows", "a,b,1e999\n", {"edges.csv:1: time '1e999'"}},
         {"TimeIsNegative", "a,b,-1\n", {"edges.csv:1: time -1 is negative", "shift all times"}},
@@ -321,10 +322,15 @@ INSTANTIATE_TEST_SUITE_P(
         {"NoDestination", "a,b,1\na, ,2\n", {"edges.csv:2: a node id is empty"}},
         {"QuotedNothing", "a,b,1\n\"\",b,2\n", {"edges.csv:2: a node id is empty"}},
         {"LabelIsText", "a,b,1,good\n", {"edges.csv:1: label 'good' is not a number"}},
-        {"LabelIsEmpty", "a,b,1,0\na,b,1,\n", {"edges.csv:2: label '' is not a number"}},
-        {"LabelIsNan", "a,b,1,nan\n", {"edges.csv:1: label 'nan' is not finite"}},
-        {"FeatureIsText", "a,b,1,0,x\n", {"edges.csv:1: feature 'x' is not a number"}},
-        {"FeatureIsNan", "a,b,1,0,nan\n", {"edges.csv:1: feature 'nan' is not finite"}},
+        {"LabelIsEmpty", "a,b,1,0\na,b,1,\n", {"edges.csv:2: label is empty", "--empty fill"}},
+        {"LabelIsNan", "a,b,1,nan\n", {"edges.csv:1: label is empty"}},
+        {"FeatureIsText",
+         "a,b,1,0,5\na,b,2,0,x\n",
+         {"edges.csv:2: feature 'x' is not a number", "--category-columns 5", "--drop-columns 5"}},
+        {"FeatureIsEmpty",
+         "src,dst,time,amount\na,b,1,\n",
+         {"edges.csv:2: the feature 'amount' is empty", "--empty fill", "--empty drop"}},
+        {"FeatureIsNan", "a,b,1,0,nan\n", {"edges.csv:1: the feature '5' is empty (nan)"}},
         {"FeatureIsInfinite", "a,b,1,0,-inf\n", {"edges.csv:1: feature '-inf' is not finite"}},
         {"FeatureOverflows", "a,b,1,0,1e39\n", {"edges.csv:1: feature '1e39'"}},
         {"RollIsTooLarge",
@@ -365,7 +371,7 @@ INSTANTIATE_TEST_SUITE_P(
 class FormatTest : public CsvTest {};
 
 TEST_F(FormatTest, MissingFilesAreNamed) {
-  for (const char* format : {"auto", "csv", "tgl", "dyglib", "jodie"}) {
+  for (const char* format : {"auto", "csv", "jsonl", "tgl", "dyglib", "jodie"}) {
     EXPECT_TRUE(fails([&] { read_network(folder_ / "missing.csv", format); },
                       {(folder_ / "missing.csv").string(), "does not exist"}))
         << format;
@@ -393,9 +399,9 @@ TEST_F(FormatTest, PathsThatCannotBeFollowedAreErrors) {
 TEST_F(FormatTest, UnknownFormatsAreUsageErrorsThatSuggestTheNearest) {
   const auto path = folder_.write("edges.csv", "a,b,1\n");
   const auto unknown = [&](const char* name, const char* suggestion) {
-    return fails<UsageError>(
-        [&] { read_network(path, name); },
-        {std::string("unknown format '") + name + "'", suggestion, "dyglib, tgl, jodie, csv"});
+    return fails<UsageError>([&] { read_network(path, name); },
+                             {std::string("unknown format '") + name + "'", suggestion,
+                              "dyglib, tgl, jodie, jsonl, csv"});
   };
   EXPECT_TRUE(unknown("cvs", "did you mean 'csv'?"));
   EXPECT_TRUE(unknown("CSV", "did you mean 'csv'?"));
@@ -415,8 +421,8 @@ TEST_F(FormatTest, ColumnOptionsAreForPlainTables) {
   const std::vector<ReadOptions> all_options = {{.src_column = "src"},
                                                 {.dst_column = "dst"},
                                                 {.time_column = "time"},
-                                                {.drop_columns = {"label"}},
-                                                {.separate_ids = true}};
+                                                {.drop_columns = "label"},
+                                                {.separate_ids = SeparateIds::kOn}};
   for (const Other& other : {Other{"tgl", "tgl"}, {"dyglib", "dyglib"}, {"x.csv", "jodie"}}) {
     const fs::path path = folder_ / other.path;
     for (const ReadOptions& options : all_options) {
@@ -427,7 +433,9 @@ TEST_F(FormatTest, ColumnOptionsAreForPlainTables) {
           fails<UsageError>([&] { read_network(path, other.format, options); }, {"options"}));
     }
   }
-  EXPECT_EQ(read_network(folder_ / "x.csv", "csv", {.separate_ids = true}).events.num_nodes, 2);
+  EXPECT_EQ(
+      read_network(folder_ / "x.csv", "csv", {.separate_ids = SeparateIds::kOn}).events.num_nodes,
+      2);
 }
 
 TEST_F(FormatTest, EveryFormatHasAName) {

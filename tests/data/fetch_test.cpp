@@ -454,6 +454,23 @@ TEST_F(FetchTest, ZipThatLibarchiveCannotUnpackIsKeptForTheUser) {
   EXPECT_EQ(read_bytes(cache_ / "toy.zip"), zip);
 }
 
+TEST_F(FetchTest, AFileThatIsThereIsTakenAndKept) {
+  const TemporaryFolder folder;
+  const FetchOptions from_table{.cache = folder / "cache",
+                                .file = folder.write("toy.csv", jodie_table())};
+  const Dataset dataset = fetch_network(kToy, from_table);
+  EXPECT_EQ(dataset.name, "Toy");
+  EXPECT_EQ(dataset.source, from_table.file.string());
+  EXPECT_EQ(dataset.events.size(), kEvents);
+  const FetchOptions wrong{.cache = folder / "cache",
+                           .file = folder.write("other.csv", "src,dst,time\n1,2,3\n")};
+  EXPECT_TRUE(fails([&] { fetch_network(kToy, wrong); },
+                    {wrong.file.string(), "is not the network Toy", "it has 1 events"}));
+  EXPECT_TRUE(std::filesystem::exists(wrong.file));
+  const FetchOptions missing{.cache = folder / "cache", .file = folder / "missing.csv"};
+  EXPECT_TRUE(fails([&] { fetch_network(kToy, missing); }, {"missing.csv", "No such file"}));
+}
+
 TEST_F(FetchTest, UnreachableServer) {
   const std::string url = fmt::format("http://127.0.0.1:{}/toy.csv", HttpServer::closed_port());
   EXPECT_TRUE(refuses({.cache = cache_, .url = url}, {url, "cannot get", "--url"}));

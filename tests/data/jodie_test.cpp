@@ -105,7 +105,8 @@ TEST_F(JodieTest, BadTables) {
   EXPECT_TRUE(refuses(kHeader + "0,0,x,0,1\n", {"wikipedia.csv:2: time 'x' is not a number"}));
   EXPECT_TRUE(refuses(kHeader + "0,,1,0,1\n", {"wikipedia.csv:2: a node id is empty"}));
   EXPECT_TRUE(refuses(kHeader + "0,0,1,?,1\n", {"wikipedia.csv:2: label '?' is not a number"}));
-  EXPECT_TRUE(refuses(kHeader + "0,0,1,0,nan\n", {"wikipedia.csv:2: feature 'nan'"}));
+  EXPECT_TRUE(
+      refuses(kHeader + "0,0,1,0,nan\n", {"wikipedia.csv:2: the feature '5' is empty (nan)"}));
 }
 
 }  // namespace

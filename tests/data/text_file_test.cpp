@@ -1,11 +1,10 @@
-#include "curnm/data/text_file.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "curnm/data/cells.h"
 #include "support/errors.h"
 #include "support/gzip_writer.h"
 #include "support/temporary_folder.h"
@@ -16,11 +15,20 @@ namespace {
 using testing::fails;
 using testing::gzipped;
 using testing::TemporaryFolder;
-using Rows = std::vector<std::vector<std::string>>;
+using RowList = std::vector<std::vector<std::string>>;
 
-Rows rows_of(std::string_view text) {
+std::string text_of(const std::filesystem::path& path, UnpackLimit limit = {}) {
+  TextFile file(path, limit);
+  std::string text;
+  for (std::string_view block = file.next_block(); !block.empty(); block = file.next_block()) {
+    text += block;
+  }
+  return text;
+}
+
+RowList rows_of(std::string_view text) {
   RowReader reader(text, "edges.csv");
-  Rows rows;
+  RowList rows;
   while (reader.next()) rows.emplace_back(reader.fields().begin(), reader.fields().end());
   return rows;
 }
@@ -31,35 +39,35 @@ class TextFileTest : public ::testing::Test {
 };
 
 TEST_F(TextFileTest, PlainTextIsReadAsItIs) {
-  const std::string text("a,b\r\n\0\xff", 7);
-  EXPECT_EQ(TextFile(folder_.write("x.csv", text)).text(), text);
+  const std::string text("a,b\r\n\x01\xff", 7);
+  EXPECT_EQ(text_of(folder_.write("x.csv", text)), text);
 }
 
 TEST_F(TextFileTest, EmptyFilesAreEmpty) {
-  EXPECT_EQ(TextFile(folder_.write("x.csv", "")).text(), "");
-  EXPECT_EQ(TextFile(folder_.write("x.csv.gz", gzipped(""))).text(), "");
+  EXPECT_EQ(text_of(folder_.write("x.csv", "")), "");
+  EXPECT_EQ(text_of(folder_.write("x.csv.gz", gzipped(""))), "");
 }
 
 TEST_F(TextFileTest, GzipIsToldByContentNotByName) {
-  EXPECT_EQ(TextFile(folder_.write("x.csv", gzipped("1,2,3\n"))).text(), "1,2,3\n");
-  EXPECT_EQ(TextFile(folder_.write("x.csv.gz", "1,2,3\n")).text(), "1,2,3\n");
+  EXPECT_EQ(text_of(folder_.write("x.csv", gzipped("1,2,3\n"))), "1,2,3\n");
+  EXPECT_EQ(text_of(folder_.write("x.csv.gz", "1,2,3\n")), "1,2,3\n");
 }
 
 TEST_F(TextFileTest, GzipMembersAreConcatenated) {
-  EXPECT_EQ(TextFile(folder_.write("x.gz", gzipped("1,2,") + gzipped("3\n"))).text(), "1,2,3\n");
+  EXPECT_EQ(text_of(folder_.write("x.gz", gzipped("1,2,") + gzipped("3\n"))), "1,2,3\n");
 }
 
 TEST_F(TextFileTest, GzipLargerThanAnyBufferIsReadWhole) {
   std::string text;
   while (text.size() < 3'000'000) text += std::to_string(text.size()) + ",b,1\n";
-  EXPECT_EQ(TextFile(folder_.write("x.gz", gzipped(text))).text(), text);
+  EXPECT_EQ(text_of(folder_.write("x.gz", gzipped(text))), text);
 }
 
 TEST_F(TextFileTest, EveryTruncationOfAGzipFileIsRefused) {
   const std::string whole = gzipped("src,dst,time\na,b,1\nb,c,2\n");
   for (std::size_t size = 2; size < whole.size(); ++size) {  // below 2 it is not a gzip file at all
     const auto path = folder_.write("x.csv.gz", whole.substr(0, size));
-    EXPECT_TRUE(fails([&] { TextFile file(path); }, {path.string(), "not a complete gzip file"}))
+    EXPECT_TRUE(fails([&] { text_of(path); }, {path.string(), "not a complete gzip file"}))
         << size << " bytes";
   }
 }
@@ -71,21 +79,20 @@ TEST_F(TextFileTest, TruncationFarBehindTheFirstBlockIsRefused) {
   }
   const std::string whole = gzipped(text);
   const auto path = folder_.write("x.csv.gz", whole.substr(0, whole.size() * 9 / 10));
-  EXPECT_TRUE(fails([&] { TextFile file(path); }, {path.string(), "not a complete gzip file"}));
+  EXPECT_TRUE(fails([&] { text_of(path); }, {path.string(), "not a complete gzip file"}));
 }
 
 TEST_F(TextFileTest, WrongChecksumOfAGzipFileIsRefused) {
   std::string bytes = gzipped("a,b,1\n");
   bytes[bytes.size() - 8] ^= 1;  // the checksum; the last four bytes are the length
   const auto path = folder_.write("x.csv.gz", bytes);
-  EXPECT_TRUE(fails([&] { TextFile file(path); }, {path.string(), "not a complete gzip file"}));
+  EXPECT_TRUE(fails([&] { text_of(path); }, {path.string(), "not a complete gzip file"}));
 }
 
 TEST_F(TextFileTest, MissingFilesAndFoldersAreNamed) {
   const auto missing = folder_ / "missing.csv";
-  EXPECT_TRUE(fails([&] { TextFile file(missing); }, {missing.string(), "No such file"}));
-  EXPECT_TRUE(
-      fails([&] { TextFile file(folder_.path()); }, {folder_.path().string(), "regular file"}));
+  EXPECT_TRUE(fails([&] { text_of(missing); }, {missing.string(), "No such file"}));
+  EXPECT_TRUE(fails([&] { text_of(folder_.path()); }, {folder_.path().string(), "regular file"}));
 }
 
 TEST_F(TextFileTest, FirstLineEndsAtAnyLineEnd) {
@@ -100,7 +107,7 @@ TEST_F(TextFileTest, FirstLineEndsAtAnyLineEnd) {
 }
 
 TEST(RowReaderTest, FindsTheDelimiter) {
-  const Rows expected = {{"a", "b", "1"}, {"c", "d", "2"}};
+  const RowList expected = {{"a", "b", "1"}, {"c", "d", "2"}};
   EXPECT_EQ(rows_of("a,b,1\nc,d,2\n"), expected);
   EXPECT_EQ(rows_of("a\tb\t1\nc\td\t2\n"), expected);
   EXPECT_EQ(rows_of("a;b;1\nc;d;2\n"), expected);
@@ -109,30 +116,31 @@ TEST(RowReaderTest, FindsTheDelimiter) {
 }
 
 TEST(RowReaderTest, DelimitersInsideQuotesDoNotCount) {
-  EXPECT_EQ(rows_of("\"Doe, Jane\";b;1\n"), (Rows{{"Doe, Jane", "b", "1"}}));
-  EXPECT_EQ(rows_of("\"Doe, Jane\" b 1\n"), (Rows{{"Doe, Jane", "b", "1"}}));
-  EXPECT_EQ(rows_of("\"a\tb\",c,1\n"), (Rows{{"a\tb", "c", "1"}}));
-  EXPECT_EQ(rows_of("1;\"x,y\";5\n"), (Rows{{"1", "x,y", "5"}}));
+  EXPECT_EQ(rows_of("\"Doe, Jane\";b;1\n"), (RowList{{"Doe, Jane", "b", "1"}}));
+  EXPECT_EQ(rows_of("\"Doe, Jane\" b 1\n"), (RowList{{"Doe, Jane", "b", "1"}}));
+  EXPECT_EQ(rows_of("\"a\tb\",c,1\n"), (RowList{{"a\tb", "c", "1"}}));
+  EXPECT_EQ(rows_of("1;\"x,y\";5\n"), (RowList{{"1", "x,y", "5"}}));
 }
 
 TEST(RowReaderTest, BlanksSeparateQuotedFieldsToo) {
-  EXPECT_EQ(rows_of("a b 1\n\"c c\"  \"d\" 2\n"), (Rows{{"a", "b", "1"}, {"c c", "d", "2"}}));
-  EXPECT_EQ(rows_of("a b 1\n\"c c\"\td\t2\n"), (Rows{{"a", "b", "1"}, {"c c", "d", "2"}}));
+  EXPECT_EQ(rows_of("a b 1\n\"c c\"  \"d\" 2\n"), (RowList{{"a", "b", "1"}, {"c c", "d", "2"}}));
+  EXPECT_EQ(rows_of("a b 1\n\"c c\"\td\t2\n"), (RowList{{"a", "b", "1"}, {"c c", "d", "2"}}));
 }
 
 TEST(RowReaderTest, BlanksAroundFieldsAreNotPartOfThem) {
-  EXPECT_EQ(rows_of(" a , b c ,1 \n"), (Rows{{"a", "b c", "1"}}));
+  EXPECT_EQ(rows_of(" a , b c ,1 \n"), (RowList{{"a", "b c", "1"}}));
 }
 
 TEST(RowReaderTest, EmptyFieldsAreFields) {
-  EXPECT_EQ(rows_of(",b,\n,,\n"), (Rows{{"", "b", ""}, {"", "", ""}}));
-  EXPECT_EQ(rows_of("\tb\t\n"), (Rows{{"", "b", ""}}));
+  EXPECT_EQ(rows_of(",b,\n,,\n"), (RowList{{"", "b", ""}, {"", "", ""}}));
+  EXPECT_EQ(rows_of("\tb\t\n"), (RowList{{"", "b", ""}}));
 }
 
 TEST(RowReaderTest, QuotedFields) {
-  EXPECT_EQ(rows_of("\"a, b\",\"say \"\"hi\"\"\",\"\"\n"), (Rows{{"a, b", "say \"hi\"", ""}}));
-  EXPECT_EQ(rows_of("\"\"\"\",\"\"\"\"\"\",x\n"), (Rows{{"\"", "\"\"", "x"}}));
-  EXPECT_EQ(rows_of("a\"b,c,d\n"), (Rows{{"a\"b", "c", "d"}})) << "a quote inside is a character";
+  EXPECT_EQ(rows_of("\"a, b\",\"say \"\"hi\"\"\",\"\"\n"), (RowList{{"a, b", "say \"hi\"", ""}}));
+  EXPECT_EQ(rows_of("\"\"\"\",\"\"\"\"\"\",x\n"), (RowList{{"\"", "\"\"", "x"}}));
+  EXPECT_EQ(rows_of("a\"b,c,d\n"), (RowList{{"a\"b", "c", "d"}}))
+      << "a quote inside is a character";
 }
 
 TEST(RowReaderTest, SeveralUnescapedFieldsOfARowLiveTogether) {
@@ -142,16 +150,16 @@ TEST(RowReaderTest, SeveralUnescapedFieldsOfARowLiveTogether) {
     row += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\"\"\"";
     expected.push_back(std::to_string(i) + "\"");
   }
-  EXPECT_EQ(rows_of(row), Rows{expected});
+  EXPECT_EQ(rows_of(row), RowList{expected});
 }
 
 TEST(RowReaderTest, CommentsAndEmptyLinesArePassedOver) {
   EXPECT_EQ(rows_of("# a comment, with commas\n\n% another\n \t \na,b,1\n#\nc,d,2\n\n"),
-            (Rows{{"a", "b", "1"}, {"c", "d", "2"}}));
+            (RowList{{"a", "b", "1"}, {"c", "d", "2"}}));
 }
 
 TEST(RowReaderTest, LineEndsAndByteOrderMark) {
-  const Rows expected = {{"a", "b", "1"}, {"c", "d", "2"}};
+  const RowList expected = {{"a", "b", "1"}, {"c", "d", "2"}};
   EXPECT_EQ(rows_of("a,b,1\r\nc,d,2\r\n"), expected);
   EXPECT_EQ(rows_of("a,b,1\nc,d,2"), expected);
   EXPECT_EQ(rows_of("\xef\xbb\xbf"
@@ -162,7 +170,7 @@ TEST(RowReaderTest, LineEndsAndByteOrderMark) {
 
 TEST(RowReaderTest, NothingToRead) {
   for (const char* text : {"", "\n", "\r\n\r\n", "# only\n", "\xef\xbb\xbf"}) {
-    EXPECT_EQ(rows_of(text), Rows{}) << text;
+    EXPECT_EQ(rows_of(text), RowList{}) << text;
   }
 }
 
@@ -197,7 +205,7 @@ TEST(RowReaderTest, BrokenQuotesAreErrors) {
 class Numbers : public ::testing::Test {
  protected:
   Numbers() : row_("a,b,1\n", "edges.csv") { row_.next(); }
-  double time(std::string_view text) const { return parse_time(row_, text); }
+  double time(std::string_view text) const { return TimeColumn().parse(row_, text); }
   float number(std::string_view text) const { return parse_float(row_, text, "label"); }
 
   RowReader row_;

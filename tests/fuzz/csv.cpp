@@ -4,7 +4,8 @@
 #include "fuzz/target.h"
 
 // Plain tables. A first line that starts with '!' holds options, divided by '|':
-// src column, dst column, time column, dropped column; a fifth means separate ids.
+// src column, dst column, time column, dropped columns; 'on' or 'off' for separate ids, 'fill' or
+// 'drop' for empty cells, columns with codes.
 
 namespace curnm::fuzz {
 namespace {
@@ -18,12 +19,16 @@ ReadOptions options_of(std::string_view line) {
       words.back() += c;
     }
   }
-  words.resize(std::max<std::size_t>(words.size(), 4));
+  words.resize(std::max<std::size_t>(words.size(), 7));
   ReadOptions options{.src_column = words[0],
                       .dst_column = words[1],
                       .time_column = words[2],
-                      .separate_ids = words.size() > 4};
-  if (!words[3].empty()) options.drop_columns = {words[3]};
+                      .drop_columns = words[3],
+                      .category_columns = words[6]};
+  if (words[4] == "on") options.separate_ids = SeparateIds::kOn;
+  if (words[4] == "off") options.separate_ids = SeparateIds::kOff;
+  if (words[5] == "fill") options.empty = EmptyCells::kFill;
+  if (words[5] == "drop") options.empty = EmptyCells::kDrop;
   return options;
 }
 

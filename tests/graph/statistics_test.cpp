@@ -119,6 +119,10 @@ TEST(StatisticsTest, RecencyLooksAtThePreviousDistinctTime) {
   EXPECT_EQ(compute_statistics(make_log({{1, 0, 5}, {0, 1, 6}}, 2)).recency, 0);
 }
 
+TEST(StatisticsTest, LargestDegreeCountsSelfLoopsTwice) {
+  EXPECT_EQ(compute_statistics(make_log({{0, 1, 0}, {0, 2, 1}, {3, 3, 2}, {3, 3, 3}}, 4)).d_max, 4);
+}
+
 TEST(StatisticsTest, OneEvent) {
   const Statistics s = compute_statistics(make_log({{0, 1, 7}}, 2));
   EXPECT_EQ(s.nodes, 2);
@@ -186,7 +190,12 @@ TEST(StatisticsTest, MatchesLoopsOnRandomLogs) {
         gaps.push_back(entries[i].time - entries[i - 1].time);
       }
     }
-    EXPECT_EQ(s.d_max, *std::max_element(degrees.begin(), degrees.end()));
+    std::vector<std::int64_t> ends(static_cast<std::size_t>(log.num_nodes), 0);
+    for (EventId e = 0; e < log.size(); ++e) {
+      ++ends[static_cast<std::size_t>(log.src[e])];
+      ++ends[static_cast<std::size_t>(log.dst[e])];
+    }
+    EXPECT_EQ(s.d_max, *std::max_element(ends.begin(), ends.end()));
     expect_quantiles(s.degree, degrees);
     expect_quantiles(s.gap, gaps);
   }
