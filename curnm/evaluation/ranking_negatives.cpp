@@ -7,8 +7,8 @@
 #include "curnm/base/csv.h"
 #include "curnm/base/error.h"
 #include "curnm/base/parallel.h"
+#include "curnm/data/cells.h"
 #include "curnm/data/id_map.h"
-#include "curnm/data/text_file.h"
 
 namespace curnm {
 namespace {
@@ -47,8 +47,7 @@ ordered_json header_of(const LinkTask& task, const RankingNegatives& negatives) 
 }
 
 /// What the first line of a file says, checked against the task; the rows are still missing.
-RankingNegatives read_header(std::string_view text, const std::string& path, const LinkTask& task) {
-  const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
+RankingNegatives read_header(std::string_view line, const std::string& path, const LinkTask& task) {
   if (!line.starts_with(kTitle)) {
     fail("{} has no negatives: `curnm negatives DATA --out FILE` writes such files", path);
   }
@@ -89,11 +88,11 @@ RankingNegatives read_header(std::string_view text, const std::string& path, con
 }
 
 /// Reads the rows of a file one by one.
-class Rows {
+class NegativesReader {
  public:
-  Rows(std::string_view text, const std::filesystem::path& path, const LinkTask& task,
-       RankingNegatives& negatives)
-      : rows_(text, path),
+  NegativesReader(const std::filesystem::path& path, const LinkTask& task,
+                  RankingNegatives& negatives)
+      : rows_(path),
         ids_(task.dataset().ids),
         names_(ids_, task.log().num_nodes),
         set_(set_of(task, negatives.part)),
@@ -127,7 +126,7 @@ class Rows {
     const EventLog& log = set_.positives.log;
     const EventId event = set_.positives.events[static_cast<std::size_t>(i)];
     if (fields[0] != std::to_string(event) || node(fields[1]) != log.src[i] ||
-        node(fields[2]) != log.dst[i] || parse_time(rows_, fields[3]) != log.time[i]) {
+        node(fields[2]) != log.dst[i] || times_.parse(rows_, fields[3]) != log.time[i]) {
       rows_.fail_here(
           "event {}, {} to {} at {}, is not the next one of the {}: that is event {}, {} to {} at "
           "{}. The file is damaged, or was drawn with other options of the split",
@@ -156,6 +155,7 @@ class Rows {
   }
 
   RowReader rows_;
+  TimeColumn times_;
   const IdMap& ids_;
   NodeNames names_;
   const EvaluationSet& set_;
@@ -219,9 +219,8 @@ void write_ranking_negatives(const std::filesystem::path& path, const LinkTask& 
 }
 
 RankingNegatives read_ranking_negatives(const std::filesystem::path& path, const LinkTask& task) {
-  const TextFile file(path);
-  RankingNegatives negatives = read_header(file.text(), path.string(), task);
-  Rows(file.text(), path, task, negatives).read();
+  RankingNegatives negatives = read_header(TextFile::first_line(path), path.string(), task);
+  NegativesReader(path, task, negatives).read();
   return negatives;
 }
 
