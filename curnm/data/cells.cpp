@@ -57,6 +57,12 @@ bool is_missing(std::string_view text) {
   });
 }
 
+bool read_float(std::string_view text, float& value) {
+  const char* last = text.data() + text.size();
+  const auto [end, error] = fast_float::from_chars(text.data(), last, value);
+  return error == std::errc() && end == last && std::isfinite(value);
+}
+
 float parse_float(const Rows& row, std::string_view text, std::string_view what) {
   float value = 0;
   const char* last = text.data() + text.size();

@@ -14,6 +14,8 @@ bool is_time(std::string_view text);
 /// "", NaN, NA, null and the like, in any case.
 bool is_missing(std::string_view text);
 
+/// Whether the whole text is a finite number that fits a float; `value` is set then.
+bool read_float(std::string_view text, float& value);
 float parse_float(const Rows& row, std::string_view text, std::string_view what);
 
 /// The times of a table: all numbers, or all dates, which become seconds since 1970.

@@ -47,6 +47,11 @@ bool FeatureColumns::add(const Rows& row) {
   const std::int64_t filled_before = filled_;
   for (Column& column : columns_) {
     const std::string_view text = row.fields()[static_cast<std::size_t>(column.column.index)];
+    float number = 0;
+    if (column.kind == Kind::kNumber && read_float(text, number)) {  // nearly always
+      cells_.push_back(number);
+      continue;
+    }
     const bool words = column.kind == Kind::kWord || column.kind == Kind::kHashed;
     if (words ? !text.empty() : !is_missing(text)) {
       cells_.push_back(parse(row, column, text));

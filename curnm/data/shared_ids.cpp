@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <unordered_set>
+#include <vector>
 
 #include "curnm/data/event_table.h"
 
@@ -27,10 +27,12 @@ std::uint64_t pair_of(NodeId a, NodeId b) {
 /// Whether links are answered (a to b and b to a) clearly more often than pairs drawn with the same
 /// numbers of partners would be.
 bool are_answered(const EventTable& table) {
-  std::unordered_set<std::uint64_t> pairs;
+  std::vector<std::uint64_t> pairs;  // distinct and sorted
   for (std::size_t i = 0; i < table.src.size(); ++i) {
-    if (table.src[i] != table.dst[i]) pairs.insert(pair_of(table.src[i], table.dst[i]));
+    if (table.src[i] != table.dst[i]) pairs.push_back(pair_of(table.src[i], table.dst[i]));
   }
+  std::ranges::sort(pairs);
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
   const auto nodes = static_cast<std::size_t>(table.ids.size());
   std::vector<double> out(nodes, 0);
   std::vector<double> in(nodes, 0);
@@ -45,7 +47,8 @@ bool are_answered(const EventTable& table) {
   for (const std::uint64_t pair : pairs) {
     const auto a = src(pair);
     const auto b = dst(pair);
-    answered += pairs.contains(pair_of(static_cast<NodeId>(b), static_cast<NodeId>(a)));
+    answered +=
+        std::ranges::binary_search(pairs, pair_of(static_cast<NodeId>(b), static_cast<NodeId>(a)));
     by_chance += out[b] * in[a] / static_cast<double>(pairs.size());
   }
   return answered > by_chance + 4 * std::sqrt(by_chance);

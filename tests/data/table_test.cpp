@@ -163,7 +163,6 @@ TEST_F(TableTest, HeadersThatNameTwoKindsSeparateIds) {
 
 TEST_F(TableTest, WhatHeadersDoNotSayIsAssumedAloud) {
   const char* kNote = "--separate-ids on";
-  const std::string bipartite = "1,5,1\n2,5,2\n5,1,3\n3,2,4\n4,1,5\n4,3,6\n";
   std::string one_way;
   for (int i = 0; i < 50; ++i) {
     one_way +=
@@ -442,6 +441,15 @@ TEST_F(TableTest, NodeFeaturesOfTwoKinds) {
   const ReadOptions unclear{.node_features = folder_.write("n.csv", "id,x\n1,5\n")};
   EXPECT_TRUE(fails([&] { read(table, unclear); },
                     {"n.csv:2: the id '1' may be user:1 or item:1: write it with the prefix"}));
+}
+
+TEST_F(TableTest, TablesOfJodieTakeNodeFeaturesAndEmptyCells) {
+  const ReadOptions options{.empty = EmptyCells::kFill,
+                            .node_features = folder_.write("n.csv", "id,x\nuser:1,5\n")};
+  const Dataset d = read("user_id,item_id,timestamp,state_label,f\n1,1,0,0,\n1,2,1,,3\n", options);
+  EXPECT_EQ(d.format, "jodie");
+  EXPECT_EQ(to_vector(d.node_features.values), (Values{5, 0, 0}));
+  EXPECT_EQ(to_vector(d.edge_features.values), (Values{0, 3}));
 }
 
 TEST_F(TableTest, BadTablesOfNodesAreRefused) {
