@@ -463,7 +463,7 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train --resume nowhere", 1, "nowhere does not exist");
   expect("train --resume net", 3, "is not a run");
   expect("eval nowhere", 1, "nowhere does not exist");
-  expect("eval net", 2, "--model tests a rule");
+  expect("eval net", 3, "--model tests a rule");
   expect("trian --help", 2, "did you mean 'train'?");
   expect("eval net --model recency-scr", 2, "did you mean 'recency-src'?");
   expect("predict net --src 1", 2, "either --src and --time");
