@@ -60,7 +60,7 @@ ModelEntry light_model() {
   return {{.name = "light",
            .summary = "statistics of the node: no memory, no neighbours, seconds per epoch",
            .defaults = LightOptions{},
-           .run_defaults = {{"learning-rate", "1e-3"}}},
+           .run_defaults = {{"learning-rate", "1e-3"}, {"patience", "5"}}},
           [](const Options& options, const ModelContext& context) {
             return std::make_shared<Light>(options.as<LightOptions>(), context);
           }};

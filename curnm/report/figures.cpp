@@ -307,7 +307,7 @@ std::string question_figure(std::string_view subject, const Runs& runs) {
   std::vector<Curve> aps = curves_of(kQuestionAps, runs);
   if (aps.size() < 2) aps.clear();  // one question is what the validation AP shows anyway
   const std::vector<Curve> pis = curves_of(kQuestionPis, runs);
-  const Range epochs = epochs_of({{"", 0, validation_curve(runs)}});
+  const Range epochs = epochs_of({{"", 0, validation_curve(runs, ValidationFigure::kAp)}});
   std::string body = line_panel("validation AP by question", subject, aps, epochs);
   std::string caption;
   if (!body.empty()) {
