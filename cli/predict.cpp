@@ -187,7 +187,6 @@ void check_question(const PredictFlags& flags, const TrainedModel& model) {
 double parse_time_flag(const std::string& text) {
   double time = 0;
   OptionValue(time).parse({.name = "time", .is_time = true}, text);
-  if (!std::isfinite(time)) throw UsageError("--time must be a finite number");
   if (const auto date = parse_date(text); date && !date->has_zone) {
     say("note: --time {} has no zone and is taken as UTC\n", text);
   }

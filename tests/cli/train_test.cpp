@@ -468,7 +468,7 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("eval net --model recency-scr", 2, "did you mean 'recency-src'?");
   expect("predict net --src 1", 2, "either --src and --time");
   expect("predict net --pairs p.csv --topk 3", 2, "either --src and --time");
-  expect("predict net --src 1 --time nan", 2, "--time must be a finite number");
+  expect("predict net --src 1 --time nan", 2, "time must be a finite number");
   expect("train net --split roll --boundary earlier --out r", 2, "--boundary has no effect on");
   expect("train net --until-epoch -3 --out r", 2, "--until-epoch");
   expect("train net --threads 100000 --out r", 2, "between 0 and 1024");
