@@ -96,7 +96,8 @@ std::pair<std::string, std::string> assignment_of(const std::string& flag,
   return {name, text.substr(at + 1)};
 }
 
-/// The options that all trials share.
+/// The options that all trials share. A search is about the paper's method unless it says
+/// otherwise.
 RunFlags fixed_options(const TuneFlags& flags) {
   RunFlags fixed;
   for (const std::string& text : flags.set) {
@@ -105,6 +106,9 @@ RunFlags fixed_options(const TuneFlags& flags) {
       throw UsageError(fmt::format("--set {} is there twice", name));
     }
   }
+  const bool varied = std::ranges::any_of(
+      flags.vary, [](const std::string& text) { return text.starts_with("decoder="); });
+  if (!varied) fixed.emplace("decoder", "additive");
   return fixed;
 }
 

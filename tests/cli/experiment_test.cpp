@@ -104,8 +104,8 @@ TEST_F(ExperimentCli, ATitledExperimentMayChangeItsOptions) {
   const std::string report = curnm("report results/results.db --format md").out;
   EXPECT_TRUE(contains(report, "Runs of no experiment")) << report;
   EXPECT_TRUE(contains(report, "epochs 1")) << report;
-  EXPECT_TRUE(
-      contains(curnm("results results/results.db").out, "no experiment (batch 50, epochs 1"));
+  EXPECT_TRUE(contains(curnm("results results/results.db").out,
+                       "no experiment (batch 50, decoder additive, epochs 1"));
 }
 
 TEST_F(ExperimentCli, APublishedNetworkHasOneName) {

@@ -149,8 +149,8 @@ TEST_F(OddNetworks, AGoalThatCannotBeMeasuredIsRefusedBeforeThereIsARun) {
 
 TEST_F(OddNetworks, OtherGoalsAndModelsWork) {
   const std::string file = write_network(kOnePartnerEach);
-  const CommandResult trained =
-      train(file, "--model tgn --width 8 --time-width 8 --goal destination --out run");
+  const CommandResult trained = train(
+      file, "--model tgn --miner random --width 8 --time-width 8 --goal destination --out run");
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_TRUE(contains(trained.out, "the best rule on which destination (")) << trained.out;
   EXPECT_FALSE(contains(trained.out, "which pair")) << "it is not the goal: " << trained.out;

@@ -44,7 +44,10 @@ class Schemas : public testing::Cli {
 TEST_F(Schemas, FitWhatIsWritten) {
   const std::string options = " --width 8 --time-width 4 --batch 100 --epochs 2 ";
   ASSERT_EQ(curnm("generate --nodes 30 --events 600 --communities 3 --out net").exit_code, 0);
-  expect_output("paused", "train net --model jodie --until-epoch 1 --json --out run" + options);
+  expect_output(
+      "paused",
+      "train net --model jodie --miner random --decoder additive --until-epoch 1 --json --out run" +
+          options);
   expect_output("result", "train --resume run --json");
   expect("result", read("run/result.json"));
   expect("options", read("run/options.json"));

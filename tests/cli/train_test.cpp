@@ -181,8 +181,9 @@ TEST_F(TrainCli, KilledAndResumedGivesTheSameResult) {
 TEST_F(TrainCli, TheFirstEpochIsSavedHoweverSeldomOthersAre) {
   const CommandResult killed =
       shell(CURNM_BINARY
-            " train net --model jodie --width 16 --batch 50 --epochs 400 --checkpoint-seconds 1e9 "
-            "--out run & pid=$!; for i in $(seq 500); do [ -e run/checkpoint ] && break; "
+            " train net --model jodie --walk off --width 16 --batch 50 --epochs 400 "
+            "--checkpoint-seconds 1e9 --out run & pid=$!; for i in $(seq 500); do [ -e "
+            "run/checkpoint ] && break; "
             "sleep 0.02; done; kill -KILL $pid; wait $pid");
   EXPECT_EQ(killed.exit_code, 128 + 9) << killed.err;
   EXPECT_FALSE(fs::exists(folder_ / "run/result.json"));
@@ -254,19 +255,23 @@ TEST_F(TrainCli, PredictRanksDestinationsAndScoresPairs) {
   // The same questions as pairs, in another order and amid others, get the same answers.
   write("pairs.csv", "src,dst,time\n" + ranked[2]["src"].get<std::string>() + "," +
                          ranked[2]["dst"].get<std::string>() + ",2592000\n3,100,2000000\n");
-  const json pairs = json::parse(curnm("predict run --pairs pairs.csv --json").out);
+  const json pairs =
+      json::parse(curnm("predict run --pairs pairs.csv --question destination --json").out);
   ASSERT_EQ(pairs.size(), 2U);
   EXPECT_EQ(pairs[0]["logit"], ranked[2]["logit"]);
 }
 
 TEST_F(TrainCli, DrawnNeighborsDoNotDependOnTheCompanyOfAQuestion) {
   ASSERT_EQ(
-      curnm("train net --model dysat --width 16 --neighbors 2 --epochs 1 --out run").exit_code, 0);
+      curnm("train net --model dysat --walk off --width 16 --neighbors 2 --epochs 1 --out run")
+          .exit_code,
+      0);
   const json ranked = json::parse(curnm("predict run --src 3 --time 2592000 --topk 9 --json").out);
   const std::string pair = "3," + ranked[5]["dst"].get<std::string>() + ",2592000\n";
   for (const std::string company : {"", "7,100,2592000\n9,101,2000000\n"}) {
     write("pairs.csv", "src,dst,time\n" + company + pair);
-    const json pairs = json::parse(curnm("predict run --pairs pairs.csv --json").out);
+    const json pairs =
+        json::parse(curnm("predict run --pairs pairs.csv --question destination --json").out);
     EXPECT_EQ(pairs.back()["logit"], ranked[5]["logit"]);
   }
 }
