@@ -19,6 +19,7 @@ TEST(CurriculumExperiment, TheCacheHoldsWhatIsTrulyHard) {
       .nodes = 200, .events = 4000, .communities = 4, .drift = 2, .repeat = 0, .edge_features = 8};
   constexpr std::int64_t kPool = 8;
   RunSpec spec = resolve_run({{"model", "tgn"},
+                              {"decoder", "additive"},
                               {"miner", "curnm"},
                               {"epochs", "12"},
                               {"batch", "50"},
