@@ -153,8 +153,10 @@ void print_options(const std::string& part, const ordered_json& options) {
 }
 
 /// What a reader of the results should know about the data.
-std::vector<std::string> notes_on(const LinkTask& task, const ordered_json& model) {
-  std::vector<std::string> notes = notes_on_features(task);
+std::vector<std::string> notes_on(const LinkTask& task, const ordered_json& model,
+                                  FeatureInput features) {
+  std::vector<std::string> notes;
+  if (features == FeatureInput::kStandardised) notes = notes_on_features(task);
   constexpr double kQuickestTurn = 2 * std::numbers::pi / kHighestTimeFrequency;
   constexpr double kSlowestTurn = 2 * std::numbers::pi / kLowestTimeFrequency;
   const double span = task.log().time.back() - task.log().time.front();
@@ -200,7 +202,7 @@ void print_setup(const TrainingSession& session, const std::string& folder) {
   const ordered_json parts = options_json(spec);
   for (const auto& [part, options] : parts.items()) print_options(part, options);
   say("curnm {}, data {}, run folder {}\n", kVersion, task.data_digest().substr(0, 12), folder);
-  for (const std::string& note : notes_on(task, parts["model"])) {
+  for (const std::string& note : notes_on(task, parts["model"], spec.train.features)) {
     say("note: {}\n", note);
   }
   const std::vector<Protocol> validated = protocols_of(spec.train.goal, spec.train.select_on);
