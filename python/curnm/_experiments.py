@@ -34,7 +34,7 @@ def _call(words: list[str], capture: bool) -> str:
 def results(store: str | os.PathLike[str]) -> Any:
     """Every run of a store: network, model, miner, seed, state, options and scores, a row each. A
     pandas frame with flat columns (scores.test.trans.ap), or a list of dictionaries without pandas."""
-    rows = json.loads(_call(["results", "--store", os.fspath(store), "--format", "json"], True))
+    rows = json.loads(_call(["results", os.fspath(store), "--format", "json"], True))
     try:
         import pandas
     except ImportError:
