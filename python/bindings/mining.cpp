@@ -376,6 +376,7 @@ PYBIND11_MODULE(_core, module) {
   using namespace curnm::python;
   pybind11::register_exception<curnm::Error>(module, "Error", PyExc_ValueError);
   bind_data(module);
+  bind_tasks(module);
   bind_training(module);
   bind_mining(module);
 }

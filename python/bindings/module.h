@@ -87,9 +87,10 @@ Enum choice(std::string_view what, std::string_view name) {
   return value;
 }
 
-// The parts of the module: data, tasks and evaluation; training and prediction; miners and
-// decoders.
+// The parts of the module, a file each: networks, what is looked up in them, metrics; tasks and
+// evaluation; training and prediction; miners and decoders.
 void bind_data(py::module_& module);
+void bind_tasks(py::module_& module);
 void bind_training(py::module_& module);
 void bind_mining(py::module_& module);
 

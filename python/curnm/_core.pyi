@@ -54,22 +54,18 @@ class PairSampler:
     def draw(self, protocol: str, src: np.ndarray, dst: np.ndarray, start: float, end: float,
              seed: int) -> tuple[np.ndarray, np.ndarray]: ...
 
-class Links:
+class _Columns:
     nodes: torch.Tensor
     times: torch.Tensor
     src: torch.Tensor
     dst: torch.Tensor
     time: torch.Tensor
     rows: torch.Tensor
+
+class Links(_Columns):
     def __init__(self, task: Task, src: np.ndarray, dst: np.ndarray, time: np.ndarray) -> None: ...
 
-class Proposal:
-    nodes: torch.Tensor
-    times: torch.Tensor
-    src: torch.Tensor
-    dst: torch.Tensor
-    time: torch.Tensor
-    rows: torch.Tensor
+class Proposal(_Columns):
     num_positives: int
     num_candidates: int
     losses: dict[str, float]
