@@ -61,16 +61,16 @@ py::array_t<T> moved(std::vector<T> values, std::vector<py::ssize_t> shape) {
   return py::array_t<T>(std::move(shape), data, owner);
 }
 
-/// A column as an array that cannot be written to, without a copy.
+/// A column of the network as an array that cannot be written to, without a copy.
 template <class T>
-py::array view(std::shared_ptr<const Network> network, std::span<const T> values,
-               std::vector<py::ssize_t> shape) {
-  py::array array = py::array_t<T>(std::move(shape), values.data(), py::cast(std::move(network)));
+py::array view(const Network& network, std::span<const T> values, std::vector<py::ssize_t> shape) {
+  py::array array =
+      py::array_t<T>(std::move(shape), values.data(), py::cast(network.shared_from_this()));
   array.attr("flags").attr("writeable") = false;
   return array;
 }
 
-py::object view_of(const std::shared_ptr<const Network>& network, const FeatureMatrix& features) {
+py::object view(const Network& network, const FeatureMatrix& features) {
   if (features.width == 0) return py::none();
   return view(network, features.values.span(), {features.rows(), features.width});
 }
@@ -143,7 +143,6 @@ std::optional<std::vector<std::string>> names_of(const Network& network) {
 }
 
 void bind_networks(py::module_& module) {
-  using Shared = std::shared_ptr<const Network>;
   py::class_<Network, std::shared_ptr<Network>>(module, "Network")
       .def(py::init(&from_arrays), py::arg("src").noconvert(), py::arg("dst").noconvert(),
            py::arg("time").noconvert(), py::arg("num_nodes"), py::arg("edge_features").noconvert(),
@@ -160,14 +159,14 @@ void bind_networks(py::module_& module) {
       .def_property_readonly(
           "dst", [](const Network& n) { return from_nodes(n.dataset.events.dst.span()); })
       .def_property_readonly("time",
-                             [](const Shared& n) {
-                               const auto times = n->dataset.events.time.span();
+                             [](const Network& n) {
+                               const auto times = n.dataset.events.time.span();
                                return view(n, times, {std::ssize(times)});
                              })
       .def_property_readonly("edge_features",
-                             [](const Shared& n) { return view_of(n, n->dataset.edge_features); })
+                             [](const Network& n) { return view(n, n.dataset.edge_features); })
       .def_property_readonly("node_features",
-                             [](const Shared& n) { return view_of(n, n->dataset.node_features); })
+                             [](const Network& n) { return view(n, n.dataset.node_features); })
       .def("names", &names_of)
       .def(
           "digest", [](const Network& n) { return n.dataset.digest(); },

@@ -27,15 +27,23 @@ std::string text_of(at::IntArrayRef sizes) {
   return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ","));
 }
 
-/// What a model returns for the roots of links: [R,D].
-struct Embeddings {
-  std::int64_t width;
-  Device device;
+/// What a model returns for the roots of links: [R,D], on the CPU.
+class Embeddings {
+ public:
+  explicit Embeddings(std::int64_t width_of_all) : width(width_of_all) {
+    constexpr std::int64_t kMost = 65536;
+    if (width < 1 || width > kMost) {
+      fail("width is {}: it must be between 1 and {}", width, kMost);
+    }
+  }
+
+  const std::int64_t width;
 
   void check(const Tensor& z, std::int64_t rows) const {
     if (!z.defined()) fail("there are no embeddings");
-    if (z.device() != device) {
-      fail("the embeddings are on {}, and this was made for {}", z.device().str(), device.str());
+    if (!z.device().is_cpu()) {
+      fail("the embeddings are on {}, and the miner is on the CPU: embeddings.cpu()",
+           z.device().str());
     }
     if (z.scalar_type() != at::kFloat) {
       fail("the embeddings are {}: they must be float32", toString(z.scalar_type()));
@@ -104,8 +112,7 @@ class BuiltDecoder {
  public:
   BuiltDecoder(const std::string& name, std::shared_ptr<const Task> task, std::int64_t width,
                std::int64_t outputs, const GivenOptions& given)
-      : task_(std::move(task)), embeddings_{width, at::kCPU} {
-    if (width < 1) fail("width is {}: it must be at least 1", width);
+      : task_(std::move(task)), embeddings_(width) {
     if (outputs != 1 && outputs != std::ssize(kQuestions)) {
       fail("outputs is {}: there may be 1, or {} for each question one", outputs,
            std::ssize(kQuestions));
@@ -169,8 +176,7 @@ class Mining : public std::enable_shared_from_this<Mining> {
  public:
   Mining(const std::string& name, std::shared_ptr<const Task> task, std::int64_t width,
          std::int64_t epochs, const GivenOptions& given)
-      : task_(std::move(task)), embeddings_{width, at::kCPU} {
-    if (width < 1) fail("width is {}: it must be at least 1", width);
+      : task_(std::move(task)), embeddings_(width) {
     if (epochs < 1) fail("epochs is {}: it must be at least 1", epochs);
     const LinkTask& link_task = task_->task;
     miner_ = make_miner(name, options_of(miners().at(name), given),
@@ -335,21 +341,22 @@ void bind_mining(py::module_& module) {
                        std::int64_t outputs, const GivenOptions& options) {
              return std::make_shared<BuiltDecoder>(name, std::move(task), width, outputs, options);
            }),
-           py::arg("name"), py::arg("task"), py::arg("width"), py::arg("outputs"),
+           py::arg("name"), py::arg("task").none(false), py::arg("width"), py::arg("outputs"),
            py::arg("options"), Released())
       .def("logits", &BuiltDecoder::logits, py::arg("links"), py::arg("z"), Released())
       .def("parameters", [](BuiltDecoder& d) { return d.decoder().parameters(); })
       .def("weights", [](BuiltDecoder& d) { return weights_of(d.decoder()); })
       .def_property_readonly("outputs", [](BuiltDecoder& d) { return d.decoder().outputs(); });
 
+  // Functions of references: pybind11 would call a method without arguments on None.
   py::class_<Mining, std::shared_ptr<Mining>>(module, "Miner")
       .def(py::init([](const std::string& name, std::shared_ptr<Task> task, std::int64_t width,
                        std::int64_t epochs, const GivenOptions& options) {
              return std::make_shared<Mining>(name, std::move(task), width, epochs, options);
            }),
-           py::arg("name"), py::arg("task"), py::arg("width"), py::arg("epochs"),
+           py::arg("name"), py::arg("task").none(false), py::arg("width"), py::arg("epochs"),
            py::arg("options"), Released())
-      .def("propose", &Mining::propose, py::arg("batch"), Released())
+      .def("propose", &Mining::propose, py::arg("batch").none(false), Released())
       .def("loss", py::overload_cast<Proposal&, const Tensor&, BuiltDecoder&>(&Mining::loss),
            py::arg("links"), py::arg("z"), py::arg("decoder"), Released())
       .def("loss",
@@ -360,10 +367,11 @@ void bind_mining(py::module_& module) {
       .def("end_epoch", &Mining::end_epoch, py::arg("metric"), py::arg("ap"), Released())
       .def("parameters", [](Mining& m) { return m.miner().parameters(); })
       .def("weights", [](Mining& m) { return weights_of(m.miner()); })
-      .def("state", &Mining::state, Released())
+      .def(
+          "state", [](Mining& m) { return m.state(); }, Released())
       .def("set_state", &Mining::set_state, py::arg("state"), Released())
       .def("notes", [](Mining& m) { return m.miner().notes(); })
-      .def_property_readonly("outputs", &Mining::outputs);
+      .def_property_readonly("outputs", [](const Mining& m) { return m.outputs(); });
   module.def("use_one_thread", [] {
     set_num_threads(1);
     at::set_num_threads(1);

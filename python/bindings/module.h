@@ -26,7 +26,7 @@ using Times = py::array_t<Timestamp, py::array::c_style>;
 using Floats = py::array_t<float, py::array::c_style>;
 
 /// A data set, where it came from, and what may be looked up in it.
-class Network {
+class Network : public std::enable_shared_from_this<Network> {
  public:
   Network(Dataset opened, std::string opened_from, ReadOptions read_with)
       : dataset(std::move(opened)), data(std::move(opened_from)), read(std::move(read_with)) {}

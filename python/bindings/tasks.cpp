@@ -143,8 +143,8 @@ std::shared_ptr<Batch> make_batch(std::shared_ptr<Task> task, std::int64_t begin
 
 void bind_tasks(py::module_& module) {
   py::class_<Task, std::shared_ptr<Task>>(module, "Task")
-      .def(py::init(&make_task), py::arg("network"), py::arg("seed"), py::arg("options"),
-           py::call_guard<py::gil_scoped_release>())
+      .def(py::init(&make_task), py::arg("network").none(false), py::arg("seed"),
+           py::arg("options"), py::call_guard<py::gil_scoped_release>())
       .def_property_readonly("seed", [](const Task& task) { return task.seed; })
       .def("ranges", &ranges_of, py::arg("size"), py::arg("epoch"))
       .def("batch", &make_batch, py::arg("begin"), py::arg("end"), py::arg("epoch"))
@@ -175,7 +175,7 @@ void bind_tasks(py::module_& module) {
       .def(py::init([](std::shared_ptr<Task> task, bool training) {
              return std::make_unique<PairSampler>(std::move(task), training);
            }),
-           py::arg("task"), py::arg("training"))
+           py::arg("task").none(false), py::arg("training"))
       .def("draw", &PairSampler::draw, py::arg("protocol"), py::arg("src").noconvert(),
            py::arg("dst").noconvert(), py::arg("start"), py::arg("end"), py::arg("seed"));
   py::class_<Batch, std::shared_ptr<Batch>>(module, "Batch")

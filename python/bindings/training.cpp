@@ -257,7 +257,7 @@ std::shared_ptr<Run> train(const std::shared_ptr<const Network>& network, const 
 }
 
 void bind_runs(py::module_& module) {
-  module.def("train", &train, py::arg("network"), py::arg("options"), py::arg("out"),
+  module.def("train", &train, py::arg("network").none(false), py::arg("options"), py::arg("out"),
              py::arg("on_epoch"), py::arg("on_note"));
   py::class_<Run, std::shared_ptr<Run>>(module, "Run")
       .def("result", [](const Run& run) { return to_python(run.result); })

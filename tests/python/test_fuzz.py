@@ -65,7 +65,9 @@ def main(calls):
                if callable(value) and name not in skipped and not name.startswith("_")]
     for thing in objects:
         for name, value in inspect.getmembers(type(thing)):
-            if callable(value) and name not in skipped and (name == "__len__" or name[0] != "_"):
+            if isinstance(value, property):
+                targets.append((name, value.fget, None))
+            elif callable(value) and name not in skipped and (name == "__len__" or name[0] != "_"):
                 targets.append((name, value, thing))
 
     def arguments_of(function, thing):
