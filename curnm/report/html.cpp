@@ -192,7 +192,7 @@ std::string learning_figures(const VariantGrid& grid) {
   std::string out;
   for (const VariantGrid::Group& group : grid.groups) {
     std::vector<Method> methods;
-    for (const VariantRuns& variant : group.variants) {
+    for (const NamedRuns& variant : group.variants) {
       methods.push_back({variant.name, variant.runs});
     }
     out += learning_figure(fmt::format("{} · {} · {}", group.network, group.model, group.miner),

@@ -14,7 +14,6 @@
 namespace curnm {
 namespace {
 
-constexpr int kScoreDigits = 3;  // as in the paper
 constexpr int kPercentDigits = 2;
 constexpr std::size_t kMostVariants = 200;  // of one training; nobody reads a thousand rows
 
@@ -303,7 +302,7 @@ Sheet unfinished_sheet(const ExperimentRuns& experiment) {
               .header = {"network", "seed", "state", "reason"},
               .text_columns = 4};
   std::set<const RunResult*> listed;  // variants may share a run
-  for (const VariantRuns& variant : experiment.variants) {
+  for (const NamedRuns& variant : experiment.variants) {
     const std::string of = variant.name.empty() ? "" : fmt::format(" ({})", variant.name);
     for (const RunResult* run : variant.runs) {
       if (run->state == RunState::kDone || !listed.insert(run).second) continue;
