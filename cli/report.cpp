@@ -90,9 +90,7 @@ void run_report(const ReportFlags& flags) {
   const FormatEntry& format = format_of(flags);
   ResultSet results = read_results(flags, format);
   if (format.is_page) shorten_networks(results);
-  const std::string text = format.write(
-      results, {.title = flags.title.empty() ? "Results of " + last_name(flags.sources.front())
-                                             : flags.title});
+  const std::string text = format.write(results, {.title = flags.title});
   if (flags.out.empty()) {
     fmt::print("{}", text);
     return;
@@ -117,7 +115,7 @@ void add_report(CLI::App& app) {
   command->add_option("--out", flags->out, "file to write (default: the standard output)");
   command->add_option("--format", flags->format,
                       "html, md, latex or csv (default: by the name of the file, else html)");
-  command->add_option("--title", flags->title, "of the page");
+  command->add_option("--title", flags->title, "of the page (default: what the results are of)");
   command->add_option("--experiment", flags->experiments, "only of these experiments")
       ->delimiter(',')
       ->allow_extra_args(false);
