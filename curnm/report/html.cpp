@@ -293,6 +293,10 @@ std::string list_of(const std::vector<std::string>& notes) {
   return out + "</ul>\n";
 }
 
+std::string note_of(const std::string& text) {
+  return text.empty() ? "" : fmt::format("<p class=\"note\">{}</p>\n", html_escape(text));
+}
+
 std::string summary_of(const ExperimentRuns& experiment) {
   const std::string findings = list_of(findings_of(experiment));
   if (findings.empty()) return "<p>No run has a test score yet.</p>\n";
@@ -301,22 +305,24 @@ std::string summary_of(const ExperimentRuns& experiment) {
 }
 
 /// Above all experiments, each under its title if there are several.
-Section summary_section(const std::vector<ExperimentRuns>& experiments) {
+Section summary_section(const std::vector<ExperimentRuns>& experiments, const std::string& rules) {
   Section section{.id = "summary", .heading = "Summary", .body = ""};
   for (const ExperimentRuns& experiment : experiments) {
     if (experiments.size() > 1)
       append(section.body, "<h3>{}</h3>\n", html_escape(experiment.title));
     section.body += summary_of(experiment);
   }
+  section.body += note_of(rules);
   return section;
 }
 
-Section experiment_section(const ExperimentRuns& experiment, std::size_t index) {
-  Section section{
-      .id = fmt::format("e{}", index),
-      .heading = experiment.title,
-      .body = fmt::format("<p class=\"lead\">{}.</p>\n{}", html_escape(scope_text(experiment)),
-                          list_of(notes_of(experiment)))};
+Section experiment_section(const ExperimentRuns& experiment, std::size_t index,
+                           std::string_view page_scope) {
+  Section section{.id = fmt::format("e{}", index), .heading = experiment.title, .body = ""};
+  if (const std::string scope = scope_text(experiment); scope != page_scope) {
+    append(section.body, "<p class=\"lead\">{}.</p>\n", html_escape(scope));
+  }
+  section.body += list_of(notes_of(experiment));
   if (const Runs runs = experiment.grid(); !runs.empty()) {
     const Grid grid = grid_of(runs);
     add_part(section, "scores", "Scores", score_views(fmt::format("scores{}", index), runs, grid));
@@ -338,18 +344,20 @@ Section experiment_section(const ExperimentRuns& experiment, std::size_t index) 
   return section;
 }
 
-std::vector<Section> sections_of(const std::vector<ExperimentRuns>& experiments) {
-  std::vector<Section> sections = {summary_section(experiments)};
+std::vector<Section> sections_of(const ResultSet& results) {
+  const std::vector<ExperimentRuns> experiments = experiments_of(results);
+  const std::string scope = default_title(results);
+  std::vector<Section> sections = {summary_section(experiments, rule_note(results))};
   for (std::size_t i = 0; i < experiments.size(); ++i) {
-    sections.push_back(experiment_section(experiments[i], i));
+    sections.push_back(experiment_section(experiments[i], i, scope));
   }
   return sections;
 }
 
-std::vector<Section> sections_of(const RunResult& run) {
+std::vector<Section> sections_of(const RunResult& run, const std::string& rules) {
   const std::string subject = fmt::format("{} · {}, seed {}", run.network, run.model, run.seed);
   std::vector<Section> sections = {
-      {"summary", "Summary", list_of(findings_of(run))},
+      {"summary", "Summary", list_of(findings_of(run)) + note_of(rules)},
       {"scores", "Scores", figure_of(run_scores_sheet(run))},
       {"learning", "Learning",
        figures(learning_figures(subject, {{run.miner, {&run}}}) +
@@ -409,9 +417,9 @@ std::string html_report(const ResultSet& results, const ReportOptions& options) 
   if (results.runs.empty()) {
     out += "<p>There are no results yet: a report shows what runs have left in the store.</p>\n";
   } else {
-    const std::vector<Section> sections = results.runs.size() == 1
-                                              ? sections_of(results.runs.front())
-                                              : sections_of(experiments_of(results));
+    const std::vector<Section> sections =
+        results.runs.size() == 1 ? sections_of(results.runs.front(), rule_note(results))
+                                 : sections_of(results);
     add_contents(out, sections);
     add_sections(out, sections, /*level=*/2);
   }

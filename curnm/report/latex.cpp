@@ -107,6 +107,7 @@ std::string latex_report(const ResultSet& results, const ReportOptions& options)
   std::string out = "% " + escape(options.title.empty() ? default_title(results) : options.title) +
                     "\n% Needs \\usepackage{booktabs} and \\usepackage[table]{xcolor}.\n";
   if (results.runs.empty()) return out + "% There are no results yet.\n";
+  if (const std::string note = rule_note(results); !note.empty()) out += "% " + note + "\n";
   if (results.runs.size() == 1) {
     add_findings(out, findings_of(results.runs.front()));
     for (const Sheet& sheet : sheets_of(results.runs.front())) add_sheet(out, sheet);

@@ -67,6 +67,7 @@ std::string markdown_report(const ResultSet& results, const ReportOptions& optio
   std::string out =
       "# " + escape(options.title.empty() ? default_title(results) : options.title) + "\n";
   if (results.runs.empty()) return out + "\nThere are no results yet.\n";
+  if (const std::string note = rule_note(results); !note.empty()) out += "\n" + note + "\n";
   if (results.runs.size() == 1) {
     add_findings(out, findings_of(results.runs.front()));
     for (const Sheet& sheet : sheets_of(results.runs.front())) add_sheet(out, sheet);

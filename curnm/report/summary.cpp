@@ -232,10 +232,6 @@ void add_finding(std::vector<Finding>& findings, Finding finding) {
   findings.push_back(std::move(finding));
 }
 
-Finding rule_finding() {
-  return {"The best rule", "of those that learn nothing, on the same events."};
-}
-
 Finding seed_finding(std::string_view which) {
   return {"Seeds", fmt::format("{}: {}.", which, kUncertain)};
 }
@@ -298,7 +294,6 @@ std::string default_title(const ResultSet& results) {
 std::vector<Finding> findings_of(const ExperimentRuns& experiment) {
   std::vector<Finding> findings;
   bool single_seed = true;
-  bool has_rules = false;
   for (const ExperimentContests& of : contests_of(experiment)) {
     const std::vector<Measure> measures = measures_of(of.runs);
     for (const Measure& measure : measures) {
@@ -307,12 +302,9 @@ std::vector<Finding> findings_of(const ExperimentRuns& experiment) {
       if (all.verdicts.empty()) continue;
       add_finding(findings, {of.prefix + question_text(measure), text_of(all, of.noun)});
       single_seed = single_seed && all.single_seed;
-      has_rules = has_rules || has_rule(all);
     }
   }
-  if (findings.empty()) return findings;
-  if (has_rules) findings.push_back(rule_finding());
-  if (single_seed) findings.push_back(seed_finding("one of each training"));
+  if (!findings.empty() && single_seed) findings.push_back(seed_finding("one of each training"));
   return findings;
 }
 
@@ -330,9 +322,15 @@ std::vector<Finding> findings_of(const RunResult& run) {
       findings.push_back({capitalised(nodes_text(measure.set)), text_of(rules)});
     }
   }
-  if (!findings.empty()) findings.push_back(rule_finding());
   findings.push_back(seed_finding("one"));
   return findings;
+}
+
+std::string rule_note(const ResultSet& results) {
+  const bool has_rules = std::any_of(results.runs.begin(), results.runs.end(),
+                                     [](const RunResult& run) { return !run.baselines.empty(); });
+  return has_rules ? "The best rule is the best of those that learn nothing, on the same events."
+                   : "";
 }
 
 Sheet verdict_sheet(const ExperimentRuns& experiment) {

@@ -27,6 +27,9 @@ std::vector<Finding> findings_of(const ExperimentRuns& experiment);
 /// Where the run is above the best rules and where not, on all test events and those of new nodes.
 std::vector<Finding> findings_of(const RunResult& run);
 
+/// What the findings mean by the best rule; empty where no run has any.
+std::string rule_note(const ResultSet& results);
+
 /// The figures behind the findings, for all sets of events.
 Sheet verdict_sheet(const ExperimentRuns& experiment);
 

@@ -12,8 +12,6 @@ using testing::add_seeds;
 using testing::failed_run;
 using testing::scored_run;
 
-const std::string kRules = "The best rule: of those that learn nothing, on the same events.\n";
-
 /// "about: text", a line for each.
 std::string lines_of(const std::vector<Finding>& findings) {
   std::string lines;
@@ -32,8 +30,7 @@ TEST(FindingsTest, ASignificantDifferenceAboveTheRule) {
   EXPECT_EQ(
       findings_in(results),
       "AP, trans: curnm is best with 0.870, significantly ahead of random (0.610, p = 0.003); "
-      "above the best rule (ages, 0.840).\n" +
-          kRules);
+      "above the best rule (ages, 0.840).\n");
 }
 
 TEST(FindingsTest, ADifferenceThatMayBeChanceBelowTheRule) {
@@ -42,8 +39,7 @@ TEST(FindingsTest, ADifferenceThatMayBeChanceBelowTheRule) {
   add_seeds(results, "uci", "tgn", "curnm", {.85, .86, .90}, .88);
   EXPECT_EQ(findings_in(results),
             "AP, trans: curnm is best with 0.870, ahead of random (0.810), but not significantly "
-            "(p = 0.059); below the best rule (ages, 0.880).\n" +
-                kRules);
+            "(p = 0.059); below the best rule (ages, 0.880).\n");
 }
 
 TEST(FindingsTest, ATieLevelWithTheRule) {
@@ -53,8 +49,7 @@ TEST(FindingsTest, ATieLevelWithTheRule) {
   add_seeds(results, "uci", "tgn", "curnm", {.7996, .7996}, .8);
   EXPECT_EQ(findings_in(results),
             "AP, trans: random and curnm share the best score, 0.800, ahead of ens (0.700); level "
-            "with the best rule (ages, 0.800).\n" +
-                kRules);
+            "with the best rule (ages, 0.800).\n");
 }
 
 TEST(FindingsTest, OneSeedIsSaid) {
@@ -88,8 +83,7 @@ TEST(FindingsTest, SeveralNetworksAreCounted) {
   add_seeds(results, "c", "tgn", "curnm", {.1, .6, .2}, .7);
   EXPECT_EQ(findings_in(results),
             "AP, trans: curnm is best on 2 of 3 networks (significantly), random on 1 (not "
-            "significantly); above the best rule on 1 of 3, not on b and c.\n" +
-                kRules);
+            "significantly); above the best rule on 1 of 3, not on b and c.\n");
 }
 
 TEST(FindingsTest, OnlyTheFirstOfManyWinnersAreNamed) {
@@ -152,11 +146,19 @@ TEST(FindingsTest, OfARun) {
   EXPECT_EQ(lines_of(findings_of(run)),
             "All nodes: above the best rule in 4 of 5 scores; not in AP, trans (0.850; ages has "
             "0.860).\n"
-            "New nodes: above the best rule in all 5 scores.\n" +
-                kRules + "Seeds: one: whether a difference is more than chance cannot be said.\n");
+            "New nodes: above the best rule in all 5 scores.\n"
+            "Seeds: one: whether a difference is more than chance cannot be said.\n");
   run.scores.clear();
   run.state = RunState::kRunning;
   EXPECT_EQ(lines_of(findings_of(run)), "Scores: none yet, the run is running.\n");
+}
+
+TEST(FindingsTest, TheBestRuleIsExplainedWhereThereIsOne) {
+  ResultSet results{.runs = {testing::scored_run("uci", "tgn", "curnm", 0, .5)}};
+  EXPECT_EQ(rule_note(results), "");
+  results.runs[0].baselines = {{"test", "trans", "ages", .5}};
+  EXPECT_EQ(rule_note(results),
+            "The best rule is the best of those that learn nothing, on the same events.");
 }
 
 TEST(VerdictSheetTest, LiteralRow) {
