@@ -41,6 +41,18 @@ inline void add_cell(ResultSet& results, std::string experiment, std::string var
   results.runs.push_back(std::move(run));
 }
 
+/// Runs of the experiment "main" with seeds 0, 1, …, and the AP of the best rule if there is one.
+inline void add_seeds(ResultSet& results, const std::string& network, const std::string& model,
+                      const std::string& miner, const std::vector<double>& scores,
+                      double rule = kNoValue) {
+  for (std::size_t seed = 0; seed < scores.size(); ++seed) {
+    RunResult run =
+        scored_run(network, model, miner, static_cast<std::int64_t>(seed), scores[seed]);
+    if (std::isfinite(rule)) run.baselines = {{"test", "trans", "ages", rule}};
+    add_cell(results, "main", "", std::move(run));
+  }
+}
+
 /// A number in [0, 1) that depends on the arguments alone.
 inline double noise(std::int64_t a, std::int64_t b) {
   const double x = std::sin(static_cast<double>(a) * 12.9898 + static_cast<double>(b) * 78.233);
@@ -109,6 +121,16 @@ inline RunResult full_run(std::string network, std::string model, std::string mi
                          .metrics = metrics.dump()});
   }
   return run;
+}
+
+/// Where the run ranks true destinations, and the best rule does, lower on events of new nodes.
+inline void add_ranking(RunResult& run, double mrr) {
+  for (const auto& [set, loss] : {std::pair("test", 0.), std::pair("test_new", .05)}) {
+    run.scores.push_back({set, "mrr", "mrr", mrr - loss});
+    run.scores.push_back({set, "mrr", "hits10", mrr - loss + .2});
+    run.scores.push_back({set, "mrr", "candidates", 100});
+    run.baselines.push_back({set, "mrr", "ages", .6});
+  }
 }
 
 /// The same with a curriculum by question, as `--outputs questions` leaves it.
