@@ -60,13 +60,16 @@ constexpr Part kLosses[] = {{"losses.positive", "positives"},
 // Likewise: each question has one colour in lines and areas.
 constexpr Part kQuestionAps[] = {{"validation.trans", "pair"},
                                  {"validation.random", "destination"},
-                                 {"validation.source_historical", "partner"}};
+                                 {"validation.source_historical", "partner"},
+                                 {"validation.inductive", "new pair"}};
 constexpr Part kQuestionPis[] = {{"mining.pi_pair", "pair"},
                                  {"mining.pi_destination", "destination"},
-                                 {"mining.pi_partner", "partner"}};
+                                 {"mining.pi_partner", "partner"},
+                                 {"mining.pi_new_pair", "new pair"}};
 constexpr Part kQuestionShares[] = {{"mining.share_destination", "destination"},
                                     {"mining.share_partner", "partner"},
-                                    {"mining.share_pair", "pair"}};
+                                    {"mining.share_pair", "pair"},
+                                    {"mining.share_new_pair", "new pair"}};
 
 /// Visits the epochs of runs that are drawn: all of a short training, every n-th of a long one, and
 /// the last.

@@ -148,13 +148,16 @@ inline RunResult question_run(std::string network, std::string model, std::int64
         {"validation.source_historical",
          epoch.validation_ap - .06 + .02 * noise(seed, epoch.epoch)},
         {"validation.trans", epoch.validation_ap + .02},
+        {"validation.inductive", epoch.validation_ap - .03},
+        {"mining.pi_new_pair", std::max(.3, 1 - .015 * e)},
         {"mining.pi_destination", std::max(.3, 1 - .02 * e)},
         {"mining.pi_partner", std::max(.3, 1 - .01 * e)},
         {"mining.pi_pair", std::max(.3, 1 - .03 * e)},
         {"mining.share_destination", .6 - partner},
         {"mining.share_partner", partner},
-        {"mining.share_pair",
-         .4}}.dump();
+        {"mining.share_pair", .3},
+        {"mining.share_new_pair",
+         .1}}.dump();
   }
   return run;
 }
