@@ -31,7 +31,7 @@ struct ReportFlags {
 struct FormatEntry {
   std::string_view name;
   std::string_view extension;
-  bool curves;  // shows individual epochs
+  bool is_page;  // for people, with individual epochs
   std::string (*write)(const ResultSet&, const ReportOptions&);
 };
 constexpr std::array<FormatEntry, 4> kFormats = {{
@@ -61,7 +61,7 @@ ResultSet read_results(const ReportFlags& flags, const FormatEntry& format) {
   if (flags.sources.size() == 1 && !fs::is_directory(first)) {
     const ResultStore store(first, ResultStore::Mode::kRead);
     check_experiments(store, flags.experiments);
-    return store.load({.experiments = flags.experiments, .curves = format.curves});
+    return store.load({.experiments = flags.experiments, .curves = format.is_page});
   }
   if (!flags.experiments.empty()) {
     throw UsageError(fmt::format("--experiment has no effect on the run {}", first));
@@ -88,10 +88,9 @@ const FormatEntry& format_of(const ReportFlags& flags) {
 
 void run_report(const ReportFlags& flags) {
   const FormatEntry& format = format_of(flags);
-  const ResultSet results = read_results(flags, format);
-  const std::string text = format.write(
-      results, {.title = flags.title.empty() ? "Results of " + last_name(flags.sources.front())
-                                             : flags.title});
+  ResultSet results = read_results(flags, format);
+  if (format.is_page) shorten_networks(results);
+  const std::string text = format.write(results, {.title = flags.title});
   if (flags.out.empty()) {
     fmt::print("{}", text);
     return;
@@ -116,7 +115,7 @@ void add_report(CLI::App& app) {
   command->add_option("--out", flags->out, "file to write (default: the standard output)");
   command->add_option("--format", flags->format,
                       "html, md, latex or csv (default: by the name of the file, else html)");
-  command->add_option("--title", flags->title, "of the page");
+  command->add_option("--title", flags->title, "of the page (default: what the results are of)");
   command->add_option("--experiment", flags->experiments, "only of these experiments")
       ->delimiter(',')
       ->allow_extra_args(false);

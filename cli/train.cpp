@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <numbers>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/machine.h"
@@ -20,7 +21,9 @@
 #include "curnm/data/open.h"
 #include "curnm/evaluation/measured.h"
 #include "curnm/evaluation/task_features.h"
+#include "curnm/experiments/option_file.h"
 #include "curnm/nn/time_frequencies.h"
+#include "curnm/runs/tensorboard.h"
 #include "curnm/training/session.h"
 
 namespace curnm::cli {
@@ -36,6 +39,8 @@ struct TrainFlags {
   std::string out;
   std::string resume;
   std::string moved_data;  // for a resumed run
+  std::string config;      // file of options
+  std::string log_dir;     // of TensorBoard; empty: none
   std::int64_t threads = 0;
   std::int64_t until_epoch = 0;  // 0: to the end
   double checkpoint_seconds = 30;
@@ -90,14 +95,16 @@ class SignalObserver : public TrainObserver {
 };
 
 /// Progress on stderr (a bar on a terminal, otherwise a line per epoch), metrics and checkpoints in
-/// the run's folder.
+/// the run's folder, and scalars for TensorBoard.
 class RunObserver final : public SignalObserver {
  public:
   RunObserver(const TrainingSession& session, RunFolder folder, const TrainFlags& flags)
       : session_(session),
         folder_(std::move(folder)),
         checkpoint_seconds_(flags.checkpoint_seconds),
-        until_epoch_(flags.until_epoch) {}
+        until_epoch_(flags.until_epoch) {
+    if (!flags.log_dir.empty()) scalars_.emplace(flags.log_dir, std::ssize(session.records()));
+  }
 
   bool stop_requested() override { return SignalObserver::stop_requested() || paused(); }
   /// --until-epoch has been reached.
@@ -123,7 +130,24 @@ class RunObserver final : public SignalObserver {
         record.epoch, record.selected_by(), record.selected(), record.best ? "*" : " ",
         epoch_text(record), record.seconds, on_terminal_ ? "\x1b[K" : "");
     folder_.write_metrics(session_.records());
+    if (scalars_) scalars_->add(record);
     if (!saved_ || since_checkpoint_.seconds() >= checkpoint_seconds_) save();
+  }
+
+  /// Adds the test's figures to the scalars.
+  void on_result(const ordered_json& result) {
+    if (!scalars_) return;
+    std::map<std::string, double> figures;
+    for (const char* part : {"test", "test_new"}) {
+      if (!result.contains(part)) continue;
+      for (const auto& [name, scores] : result[part].items()) {
+        const char* figure = name == "mrr" ? "mrr" : "ap";
+        if (scores.contains(figure) && scores[figure].is_number()) {
+          figures[fmt::format("{}/{}", part, name)] = scores[figure].get<double>();
+        }
+      }
+    }
+    scalars_->add(session_.best_epoch(), figures);
   }
 
   void save() {
@@ -137,6 +161,7 @@ class RunObserver final : public SignalObserver {
   RunFolder folder_;
   double checkpoint_seconds_;
   std::int64_t until_epoch_;
+  std::optional<TensorBoardLog> scalars_;
   bool on_terminal_ = ::isatty(STDERR_FILENO) == 1;
   Stopwatch epoch_watch_;
   bool saved_ = false;  // by this process: the first epoch is always saved
@@ -220,6 +245,25 @@ ordered_json finish(TrainingSession& session, const RunFolder& folder) {
   return result;
 }
 
+/// Takes what the file of options says and the command line does not.
+void take_config(TrainFlags& flags) {
+  const std::vector<OptionHelp> of_runs = run_options();
+  ReadOptions defaults;
+  const std::vector<std::string_view> of_tables = option_names(defaults);
+  std::vector<std::string_view> known = {"data", "out", "preset"};
+  for (const OptionHelp& option : of_runs) known.push_back(option.field.name);
+  known.insert(known.end(), of_tables.begin(), of_tables.end());
+  for (const auto& [name, value] : read_option_file(flags.config, known)) {
+    if (name == "data" || name == "out") {
+      std::string& flag = name == "data" ? flags.data : flags.out;
+      if (flag.empty()) flag = value;
+    } else {
+      const bool of_table = std::ranges::find(of_tables, name) != of_tables.end();
+      (of_table ? flags.read : flags.given).try_emplace(name, value);
+    }
+  }
+}
+
 /// A resumed run keeps its options: only flags about this process (threads, output) are allowed.
 void check_flags(const TrainFlags& flags, const CLI::App& command) {
   if (flags.data.empty() == flags.resume.empty()) {
@@ -235,7 +279,7 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
     throw OptionError(OptionError::Kind::kNoEffect, name,
                       fmt::format("--{} has no effect on a run that is resumed", name));
   }
-  refuse_flags(command, {"--out"}, "a run that is resumed");
+  refuse_flags(command, {"--out", "--config"}, "a run that is resumed");
 }
 
 TrainingSession new_session(const TrainFlags& flags, RunSpec spec) {
@@ -295,6 +339,7 @@ int run_train(const TrainFlags& flags, RunSpec spec) {
     return received_signal() == 0 ? 0 : 128 + received_signal();
   }
   const ordered_json result = finish(session, folder);
+  observer.on_result(result);
   say_if_few(session.task());
   if (flags.json) {
     fmt::print("{}\n", result.dump(2));
@@ -313,6 +358,10 @@ void declare_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("--out", flags.out, "folder of the run (default: runs/MODEL-MINER-DATA-SEED)");
   command.add_option("--resume", flags.resume, "folder of a run to continue");
   command.add_option("--data", flags.moved_data, "where the network of that run is now");
+  command.add_option("--config", flags.config,
+                     "YAML file of options by name, with data and out; the command line wins");
+  command.add_option("--log-dir", flags.log_dir,
+                     "write every epoch's figures for TensorBoard there");
   command.add_option("--threads", flags.threads,
                      "0: OMP_NUM_THREADS or all cores, or as many as the run began with");
   command
@@ -336,6 +385,7 @@ void add_train(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("train", "Train a model, and test it");
   declare_flags(*command, *flags);
   command->callback([flags, command, &exit_code] {
+    if (!flags->config.empty() && flags->resume.empty()) take_config(*flags);
     check_flags(*flags, *command);
     RunSpec spec = resolve_run(flags->given);
     if (flags->out.empty()) {

@@ -40,7 +40,7 @@ constexpr ChoiceNames<2> choice_names(CurriculumMetric) { return {"validation", 
 struct CurnmOptions {
   Outputs outputs = Outputs::kSingle;
   // With an output for each question
-  double budget = 2;
+  double budget = 2.5;
   // The pool
   std::int64_t pool = 8;
   double gamma_hist = 0.6;

@@ -30,9 +30,10 @@ std::span<const std::byte> bytes_of(const Column<T>& column) {
 
 struct ColumnSpec {
   const char* file;
-  std::int64_t rows;  // required if the column is present; kAnyRows for the text of the names
+  std::int64_t rows = 0;  // required if the column is present; kAnyRows for the text of the names
   std::int64_t width = 1;
   bool required = false;
+  bool per_event = false;
 };
 constexpr std::int64_t kAnyRows = -1;
 
@@ -42,12 +43,17 @@ template <class AnyDataset, class Visit>
 void for_each_column(AnyDataset& d, std::int64_t events, const Visit& visit) {
   const std::int64_t nodes = d.events.num_nodes;
   using Spec = ColumnSpec;
-  visit(Spec{"time.f64", events, 1, true}, d.events.time);
-  visit(Spec{"src.i32", events, 1, true}, d.events.src);
-  visit(Spec{"dst.i32", events, 1, true}, d.events.dst);
-  visit(Spec{"labels.f32", events}, d.labels);
-  visit(Spec{"roll.u8", events}, d.roll);
-  visit(Spec{"edge_features.f32", events, d.edge_features.width}, d.edge_features.values);
+  const auto of_events = [&](Spec spec, auto& column) {
+    spec.rows = events;
+    spec.per_event = true;
+    visit(spec, column);
+  };
+  of_events({.file = "time.f64", .required = true}, d.events.time);
+  of_events({.file = "src.i32", .required = true}, d.events.src);
+  of_events({.file = "dst.i32", .required = true}, d.events.dst);
+  of_events({.file = "labels.f32"}, d.labels);
+  of_events({.file = "roll.u8"}, d.roll);
+  of_events({.file = "edge_features.f32", .width = d.edge_features.width}, d.edge_features.values);
   visit(Spec{"node_features.f32", nodes, d.node_features.width}, d.node_features.values);
   visit(Spec{"communities.i32", nodes}, d.communities);
   visit(Spec{"id_offsets.i64", nodes + 1}, d.ids.offsets);
@@ -205,6 +211,25 @@ ColumnDigests Dataset::column_digests() const {
     std::ranges::replace(word, '_', ' ');
     digests[word] = curnm::digest(bytes_of(column));
   });
+  return digests;
+}
+
+StretchDigests Dataset::stretch_digests(std::int64_t first) const {
+  CURNM_ASSERT(first >= 0 && first <= events.size());
+  const std::int64_t count = std::min<std::int64_t>(64, first);
+  StretchDigests digests;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const EventId begin = stretch_begin(i, count, first);
+    const EventId length = stretch_begin(i + 1, count, first) - begin;
+    std::string of_columns;
+    for_each_column(*this, events.size(), [&](const ColumnSpec& spec, const auto& column) {
+      if (!spec.per_event || column.empty()) return;
+      const auto rows =
+          column.span().subspan(index(begin * spec.width), index(length * spec.width));
+      of_columns += curnm::digest(std::as_bytes(rows));
+    });
+    digests.push_back(curnm::digest(of_columns));
+  }
   return digests;
 }
 

@@ -24,6 +24,12 @@ struct Extent {
 Extent extent_from_json(const nlohmann::ordered_json& json);
 /// The digest of each column that a data set has, by a word for it: times, ids, edge features.
 using ColumnDigests = std::map<std::string, std::string>;
+/// Digests of the first events in stretches of equal length, to say where two networks part.
+using StretchDigests = std::vector<std::string>;
+/// Where stretch i of `count` begins.
+constexpr EventId stretch_begin(std::int64_t i, std::int64_t count, std::int64_t events) {
+  return i * (events / count) + i * (events % count) / count;
+}
 
 /// A temporal network with everything that belongs to it. Optional columns are empty when absent.
 struct Dataset {
@@ -42,6 +48,8 @@ struct Dataset {
   /// Identifies the content, whatever file it came from.
   std::string digest() const;
   ColumnDigests column_digests() const;
+  /// Of everything that belongs to the first `events` events, which exist.
+  StretchDigests stretch_digests(std::int64_t events) const;
 
   Extent extent() const { return {events.size(), events.num_nodes}; }
   /// The data set before it grew: its first events and nodes. REQUIRES: at least that many exist.

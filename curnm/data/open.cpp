@@ -60,6 +60,27 @@ bool is_same_network(const Dataset& dataset, const std::string& digest, const Ex
          dataset.head(extent).digest() == digest;
 }
 
+namespace {
+
+/// The events among which the first difference is: "the first difference is among the events 11 to
+/// 20". Empty if there is none, or too little is known.
+std::string first_difference(const Dataset& dataset, const KnownNetwork& known) {
+  const std::int64_t events = known.extent.events;
+  const std::int64_t count = std::ssize(known.stretches);
+  if (count == 0 || events < count || dataset.events.size() < events) return "";
+  const StretchDigests now = dataset.stretch_digests(events);
+  if (now.size() != known.stretches.size()) return "";
+  const auto [at, ignored] = std::ranges::mismatch(now, known.stretches);
+  if (at == now.end()) return "";
+  const std::int64_t i = at - now.begin();
+  const EventId first = stretch_begin(i, count, events) + 1;
+  const EventId last = stretch_begin(i + 1, count, events);
+  if (first == last) return fmt::format("event {} is the first that differs", first);
+  return fmt::format("the first event that differs is between {} and {}", first, last);
+}
+
+}  // namespace
+
 std::string difference(const Dataset& dataset, const KnownNetwork& known) {
   const Extent now = dataset.extent();
   std::vector<std::string> parts;
@@ -83,6 +104,9 @@ std::string difference(const Dataset& dataset, const KnownNetwork& known) {
         fmt::format("as many events and nodes, but another {}", fmt::join(differing, ", ")));
   }
   if (parts.empty()) parts.emplace_back("as many events and nodes, but other contents");
+  if (std::string where = first_difference(dataset, known); !where.empty()) {
+    parts.push_back(std::move(where));
+  }
   return fmt::format("{} (digest {} instead of {})", fmt::join(parts, ", "), dataset.digest(),
                      known.digest);
 }

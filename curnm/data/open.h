@@ -30,7 +30,8 @@ bool is_same_network(const Dataset& dataset, const std::string& digest, const Ex
 struct KnownNetwork {
   std::string digest = {};
   Extent extent = {};
-  ColumnDigests columns = {};  // empty: unknown
+  ColumnDigests columns = {};     // empty: unknown
+  StretchDigests stretches = {};  // of its events; empty: unknown
 };
 /// How a data set differs from it, as far as that can be known: "it has 90 events instead of 100".
 std::string difference(const Dataset& dataset, const KnownNetwork& known);

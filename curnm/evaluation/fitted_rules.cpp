@@ -29,8 +29,9 @@ struct Examples {
     const EventLog some = select(log, chosen);
     const EventBatch batch{some.src.span(), some.dst.span(), some.time.span(), chosen};
     KindCounts counts = {};
-    for (const CandidateKind kind : {CandidateKind::kRandom, CandidateKind::kHistorical,
-                                     CandidateKind::kRandomPair, CandidateKind::kFormerPair}) {
+    for (const CandidateKind kind :
+         {CandidateKind::kRandom, CandidateKind::kHistorical, CandidateKind::kRandomPair,
+          CandidateKind::kFormerPair, CandidateKind::kNewPair}) {
       counts[static_cast<std::size_t>(kind)] = 1;
     }
     const ExtraPairs drawn =

@@ -21,6 +21,8 @@ Protocol protocol_of(Question question) {
       return Protocol::kRandom;
     case Question::kPartner:
       return Protocol::kSourceHistorical;
+    case Question::kNewPair:
+      return Protocol::kInductive;
     case Question::kPair:
       break;
   }

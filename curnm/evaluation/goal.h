@@ -9,8 +9,10 @@
 namespace curnm {
 
 /// The questions that a user cares about.
-enum class Goal { kAll, kDestination, kPartner, kPair };
-constexpr ChoiceNames<4> choice_names(Goal) { return {"all", "destination", "partner", "pair"}; }
+enum class Goal { kAll, kDestination, kPartner, kPair, kNewPair };
+constexpr ChoiceNames<5> choice_names(Goal) {
+  return {"all", "destination", "partner", "pair", "new_pair"};
+}
 
 /// What the best epoch is chosen by: AP of the goal or of one protocol, or the MRR of true
 /// destinations among drawn ones.

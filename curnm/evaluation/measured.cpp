@@ -116,7 +116,8 @@ void check_goal(const EvaluationSet& validation, Goal goal, SelectOn select_on) 
   };
   if (!can_measure(goal)) {
     std::vector<std::string_view> instead;
-    for (const Goal other : {Goal::kDestination, Goal::kPartner, Goal::kPair, Goal::kAll}) {
+    for (const Goal other :
+         {Goal::kDestination, Goal::kPartner, Goal::kPair, Goal::kNewPair, Goal::kAll}) {
       if (can_measure(other)) instead.push_back(name_of(other));
     }
     refuse("goal", name_of(goal), "validation", protocol_of(questions_of(goal).front()), instead);

@@ -42,6 +42,8 @@ constexpr Question question_of(Protocol protocol) {
       return Question::kDestination;
     case Protocol::kSourceHistorical:
       return Question::kPartner;
+    case Protocol::kInductive:
+      return Question::kNewPair;
     default:
       return Question::kPair;
   }

@@ -4,7 +4,10 @@
 
 #include <array>
 #include <cmath>
+#include <set>
+#include <utility>
 
+#include "curnm/base/files.h"
 #include "curnm/base/names.h"
 
 namespace curnm {
@@ -43,6 +46,19 @@ Environment environment_from_json(const nlohmann::ordered_json& json) {
           .memory_bytes = json.at("memory_bytes"),
           .system = json.at("system"),
           .libraries = json.at("libraries")};
+}
+
+void shorten_networks(ResultSet& results) {
+  const auto short_name = [](const std::string& network) {
+    const std::string name = last_name(network);
+    return name.empty() ? network : name;
+  };
+  std::map<std::string, std::set<std::string>> networks;  // by short name
+  for (const RunResult& run : results.runs) networks[short_name(run.network)].insert(run.network);
+  for (RunResult& run : results.runs) {
+    std::string name = short_name(run.network);
+    if (networks[name].size() == 1) run.network = std::move(name);
+  }
 }
 
 std::string options_text(const RunResult& run) {

@@ -99,6 +99,10 @@ struct ResultSet {
   std::map<std::string, std::string> titles = {};  // of experiments, where they have one
 };
 
+/// Calls networks that experiments name by a path by its last part alone: "data/uci" is "uci".
+/// Paths that would get the name of another network stay as they are.
+void shorten_networks(ResultSet& results);
+
 /// The flags of a run besides network, model, miner and seed: "epochs 60, pool 16".
 std::string options_text(const RunResult& run);
 

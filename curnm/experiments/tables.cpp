@@ -64,22 +64,6 @@ void place_run(ExperimentRuns& experiment, const std::string& variant, const Run
   }
 }
 
-SeedScores seed_scores(const Runs& runs, const Measure& measure) {
-  SeedScores seeds;
-  for (const RunResult* run : runs) {
-    if (run->state != RunState::kDone) {
-      seeds.unfinished.push_back(run);
-      continue;
-    }
-    const double score = find_score(*run, measure.set, measure.protocol, measure.metric);
-    if (std::isfinite(score)) seeds.scores[run->seed] = score;
-  }
-  std::vector<double> values;
-  for (const auto& [seed, score] : seeds.scores) values.push_back(score);
-  seeds.summary = summarize(values);
-  return seeds;
-}
-
 struct Pairs {
   std::vector<double> a;
   std::vector<double> b;
@@ -93,26 +77,6 @@ Pairs common_seeds(const SeedScores& a, const SeedScores& b) {
     pairs.b.push_back(other->second);
   }
   return pairs;
-}
-
-Comparison compare(const Pairs& pairs) {
-  return {.pairs = static_cast<std::int64_t>(pairs.a.size()),
-          .difference = summarize(pairs.a).mean - summarize(pairs.b).mean,
-          .p = paired_t_test(pairs.a, pairs.b)};
-}
-
-/// Corrects the p values of a table's comparisons in place; returns how many there are.
-std::int64_t correct(const std::vector<Comparison*>& comparisons) {
-  std::vector<Comparison*> tested;
-  std::vector<double> p;
-  for (Comparison* comparison : comparisons) {
-    if (!comparison->p) continue;
-    tested.push_back(comparison);
-    p.push_back(*comparison->p);
-  }
-  const std::vector<double> corrected = holm(p);
-  for (std::size_t i = 0; i < tested.size(); ++i) tested[i]->p = corrected[i];
-  return static_cast<std::int64_t>(tested.size());
 }
 
 bool is_paper_measure(const Measure& measure) {
@@ -156,6 +120,12 @@ MeanRanks mean_ranks(const ScoreTable& table, Figure figure) {
 double measured_mean(const ScoreCell& cell) { return cell.seeds.summary.mean; }
 double paper_figure(const ScoreCell& cell) { return cell.paper; }
 
+/// The mean MRR of runs whose AP a table shows; NaN in tables of rankings and where none ranked.
+double mrr_beside(const Runs& runs, const Measure& measure) {
+  if (measure.metric != "ap") return kNoValue;
+  return seed_scores(runs, {measure.set, std::string(kRankingScores), "mrr"}).summary.mean;
+}
+
 /// Summary over the finished runs that have the figure.
 template <class Figure>
 Summary summarize_done(const Runs& runs, Figure figure) {
@@ -183,7 +153,7 @@ std::int64_t pool_of(const RunResult& run) {
 /// paper.
 bool timed_by_paper(const VariantGrid::Group& group) {
   std::set<std::int64_t> pools;
-  for (const VariantRuns& variant : group.variants) pools.insert(pool_of(*variant.runs.front()));
+  for (const NamedRuns& variant : group.variants) pools.insert(pool_of(*variant.runs.front()));
   return group.model == "tgn" && group.miner == kOurs && pools.size() > 1 &&
          pools.size() == group.variants.size();
 }
@@ -198,8 +168,13 @@ Summary percent_summary(const Pairs& pairs) {
 
 }  // namespace
 
+bool print_alike(double a, double b) {
+  const auto printed = [](double score) { return fmt::format("{:.{}f}", score, kScoreDigits); };
+  return printed(a) == printed(b);
+}
+
 Runs ExperimentRuns::grid() const {
-  for (const VariantRuns& variant : variants) {
+  for (const NamedRuns& variant : variants) {
     if (variant.name.empty()) return variant.runs;
   }
   return {};
@@ -208,7 +183,7 @@ Runs ExperimentRuns::grid() const {
 Runs ExperimentRuns::all() const {
   Runs all;
   std::set<const RunResult*> seen;
-  for (const VariantRuns& variant : variants) {
+  for (const NamedRuns& variant : variants) {
     for (const RunResult* run : variant.runs) {
       if (seen.insert(run).second) all.push_back(run);
     }
@@ -218,7 +193,7 @@ Runs ExperimentRuns::all() const {
 
 bool ExperimentRuns::has_variants() const {
   return std::any_of(variants.begin(), variants.end(),
-                     [](const VariantRuns& variant) { return !variant.name.empty(); });
+                     [](const NamedRuns& variant) { return !variant.name.empty(); });
 }
 
 std::vector<ExperimentRuns> experiments_of(const ResultSet& results) {
@@ -236,7 +211,9 @@ std::vector<ExperimentRuns> experiments_of(const ResultSet& results) {
   for (ExperimentRuns& experiment : experiments) {
     const auto title = results.titles.find(experiment.name);
     experiment.title = title != results.titles.end() ? title->second : experiment.name;
-    if (experiment.name.empty()) experiment.title = "Runs of no experiment";
+    if (experiment.name.empty()) {
+      experiment.title = experiments.size() == 1 ? "All runs" : "Runs of no experiment";
+    }
   }
   return experiments;
 }
@@ -327,6 +304,48 @@ BaselineScore find_baseline(const Runs& runs, const Measure& measure) {
   return {};
 }
 
+Standing standing(double score, const BaselineScore& rule) {
+  if (std::isnan(score) || std::isnan(rule.value)) return Standing::kUnknown;
+  if (print_alike(score, rule.value)) return Standing::kLevel;
+  return score < rule.value ? Standing::kBelow : Standing::kAbove;
+}
+
+SeedScores seed_scores(const Runs& runs, const Measure& measure) {
+  SeedScores seeds;
+  for (const RunResult* run : runs) {
+    if (run->state != RunState::kDone) {
+      seeds.unfinished.push_back(run);
+      continue;
+    }
+    const double score = find_score(*run, measure.set, measure.protocol, measure.metric);
+    if (std::isfinite(score)) seeds.scores[run->seed] = score;
+  }
+  std::vector<double> values;
+  for (const auto& [seed, score] : seeds.scores) values.push_back(score);
+  seeds.summary = summarize(values);
+  return seeds;
+}
+
+Comparison compare(const SeedScores& one, const SeedScores& other) {
+  const Pairs pairs = common_seeds(one, other);
+  return {.pairs = static_cast<std::int64_t>(pairs.a.size()),
+          .difference = summarize(pairs.a).mean - summarize(pairs.b).mean,
+          .p = paired_t_test(pairs.a, pairs.b)};
+}
+
+std::int64_t correct(const std::vector<Comparison*>& comparisons) {
+  std::vector<Comparison*> tested;
+  std::vector<double> p;
+  for (Comparison* comparison : comparisons) {
+    if (!comparison->p) continue;
+    tested.push_back(comparison);
+    p.push_back(*comparison->p);
+  }
+  const std::vector<double> corrected = holm(p);
+  for (std::size_t i = 0; i < tested.size(); ++i) tested[i]->p = corrected[i];
+  return static_cast<std::int64_t>(tested.size());
+}
+
 ScoreTable score_table(const Grid& grid, const Measure& measure) {
   ScoreTable table{.measure = measure, .miners = grid.miners};
   std::map<std::string, Runs> of_network;  // whatever the model: rules do not depend on it
@@ -341,7 +360,8 @@ ScoreTable score_table(const Grid& grid, const Measure& measure) {
   for (const Grid::Row& runs : grid.rows) {
     ScoreRow row{.network = runs.network, .model = runs.model};
     for (std::size_t i = 0; i < grid.miners.size(); ++i) {
-      ScoreCell cell{.seeds = seed_scores(runs.cells[i], measure)};
+      ScoreCell cell{.seeds = seed_scores(runs.cells[i], measure),
+                     .mrr = mrr_beside(runs.cells[i], measure)};
       if (is_paper_measure(measure)) {
         cell.paper = paper_ap(measure.set, row.network, row.model, grid.miners[i]);
       }
@@ -349,7 +369,7 @@ ScoreTable score_table(const Grid& grid, const Measure& measure) {
     }
     for (std::size_t i = 0; i < row.cells.size() && ours < row.cells.size(); ++i) {
       if (i == ours) continue;
-      row.cells[i].to_ours = compare(common_seeds(row.cells[i].seeds, row.cells[ours].seeds));
+      row.cells[i].to_ours = compare(row.cells[i].seeds, row.cells[ours].seeds);
     }
     row.improvement = improvement(row, grid.miners, measured_mean);
     row.paper_improvement = improvement(row, grid.miners, paper_figure);
@@ -372,7 +392,7 @@ std::vector<BestOfRow> best_of_models(const ScoreTable& table) {
   for (const ScoreRow& row : table.rows) {
     BestOfRow& of_network = find_or_add(
         best, [&](const BestOfRow& b) { return b.network == row.network; },
-        BestOfRow{.network = row.network});
+        BestOfRow{.network = row.network, .baseline = row.baseline});
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const double mean = measured_mean(row.cells[i]);
       BestOfRow::Contender& side = table.miners[i] == kOurs ? of_network.ours : of_network.other;
@@ -420,7 +440,7 @@ std::vector<RuntimeTable> runtime_tables(const Grid& grid) {
 
 VariantGrid variant_grid_of(const ExperimentRuns& experiment) {
   VariantGrid grid;
-  for (const VariantRuns& variant : experiment.variants) {
+  for (const NamedRuns& variant : experiment.variants) {
     if (variant.name.empty()) continue;  // the main grid
     for (const RunResult* run : variant.runs) {
       VariantGrid::Group& group = find_or_add(
@@ -439,7 +459,7 @@ VariantGrid variant_grid_of(const ExperimentRuns& experiment) {
 VariantTable variant_table(const VariantGrid& grid, const Measure& measure) {
   Runs all;
   for (const VariantGrid::Group& group : grid.groups) {
-    for (const VariantRuns& variant : group.variants) {
+    for (const NamedRuns& variant : group.variants) {
       all.insert(all.end(), variant.runs.begin(), variant.runs.end());
     }
   }
@@ -448,14 +468,16 @@ VariantTable variant_table(const VariantGrid& grid, const Measure& measure) {
     return best_validation(run, run.epochs, table.validation_figure);
   };
   for (const VariantGrid::Group& runs : grid.groups) {
-    VariantTable::Group group{runs.network, runs.model, runs.miner, {}};
+    VariantTable::Group group{.network = runs.network, .model = runs.model, .miner = runs.miner};
     const bool timed = timed_by_paper(runs);
-    for (const VariantRuns& variant : runs.variants) {
+    for (const NamedRuns& variant : runs.variants) {
+      if (std::isnan(group.baseline.value)) group.baseline = find_baseline(variant.runs, measure);
       const std::int64_t pool = pool_of(*variant.runs.front());
       group.rows.push_back(
           {.name = variant.name,
            .validation = summarize_done(variant.runs, validation_of),
            .seeds = seed_scores(variant.runs, measure),
+           .mrr = mrr_beside(variant.runs, measure),
            .seconds = summarize_done(variant.runs, seconds_of),
            .paper_seconds = timed ? paper_pool_seconds(runs.network, pool) : kNoValue,
            .candidates = candidates_of(variant.runs, measure)});
@@ -465,10 +487,9 @@ VariantTable variant_table(const VariantGrid& grid, const Measure& measure) {
   std::vector<Comparison*> comparisons;
   for (VariantTable::Group& group : table.groups) {
     for (VariantRow& row : group.rows) {
-      const Pairs pairs = common_seeds(row.seeds, group.rows.front().seeds);
-      row.percent = percent_summary(pairs);
+      row.percent = percent_summary(common_seeds(row.seeds, group.rows.front().seeds));
       if (&row == &group.rows.front()) continue;
-      row.to_first = compare(pairs);
+      row.to_first = compare(row.seeds, group.rows.front().seeds);
       comparisons.push_back(&row.to_first);
     }
   }

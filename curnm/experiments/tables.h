@@ -19,20 +19,27 @@ namespace curnm {
 inline constexpr std::string_view kOurs = "curnm";
 /// A difference with a smaller p is called significant.
 inline constexpr double kSignificance = 0.05;
+/// Reports print scores with as many digits as the paper.
+inline constexpr int kScoreDigits = 3;
+/// Are two scores the same number once printed? Readers cannot see more than that, so neither is
+/// called the better one.
+bool print_alike(double a, double b);
 
 using Runs = std::vector<const RunResult*>;
 
-struct VariantRuns {
-  std::string name;  // "" for the plain grid
+/// A training with several seeds under the name that sets it apart: a variant ("" for the plain
+/// grid), a miner, a model.
+struct NamedRuns {
+  std::string name;
   Runs runs;
 };
 
 /// The runs of one set of tables: never from several experiments, since those may differ in any
 /// flag.
 struct ExperimentRuns {
-  std::string name;                   // "" for runs that no cell names
-  std::string title;                  // for people
-  std::vector<VariantRuns> variants;  // in the order of the cells
+  std::string name;                 // "" for runs that no cell names
+  std::string title;                // for people
+  std::vector<NamedRuns> variants;  // in the order of the cells
   /// Left out because another run has the same variant, network, model, miner and seed.
   Runs superseded;
 
@@ -78,12 +85,17 @@ ValidationFigure common_figure(const Runs& runs);
 /// recorded with AP and MRR alone.
 BaselineScore find_baseline(const Runs& runs, const Measure& measure);
 
+/// Where a score stands against the best rule, to the digits that are printed.
+enum class Standing { kUnknown, kBelow, kLevel, kAbove };
+Standing standing(double score, const BaselineScore& rule);
+
 /// The same training with several seeds.
 struct SeedScores {
   std::map<std::int64_t, double> scores;  // by seed
   Summary summary;
   Runs unfinished;  // waiting, running, paused or failed
 };
+SeedScores seed_scores(const Runs& runs, const Measure& measure);
 
 /// Two methods over the seeds that both have.
 struct Comparison {
@@ -93,11 +105,16 @@ struct Comparison {
 
   bool significant() const { return p && *p < kSignificance; }
 };
+/// Before any correction.
+Comparison compare(const SeedScores& one, const SeedScores& other);
+/// Corrects the p values of a table's comparisons in place; returns how many there are.
+std::int64_t correct(const std::vector<Comparison*>& comparisons);
 
 struct ScoreCell {
   SeedScores seeds;
   double paper = kNoValue;
-  Comparison to_ours;  // this miner minus curnm; empty in curnm's own column
+  double mrr = kNoValue;  // of the same runs, beside their AP
+  Comparison to_ours;     // this miner minus curnm; empty in curnm's own column
 };
 
 struct ScoreRow {
@@ -137,6 +154,7 @@ struct BestOfRow {
   Contender other;
   double percent = kNoValue;
   double paper_percent = kNoValue;
+  BaselineScore baseline;
 };
 /// Networks on which both sides have a result.
 std::vector<BestOfRow> best_of_models(const ScoreTable& table);
@@ -165,7 +183,7 @@ struct VariantGrid {
     std::string network;
     std::string model;
     std::string miner;
-    std::vector<VariantRuns> variants;
+    std::vector<NamedRuns> variants;
   };
   std::vector<Group> groups;
 };
@@ -175,6 +193,7 @@ struct VariantRow {
   std::string name;
   Summary validation;  // the best of each training: what variants should be chosen by
   SeedScores seeds;
+  double mrr = kNoValue;            // of the same runs, beside their AP
   Summary percent;                  // difference to the first variant with the same seed
   Comparison to_first;              // empty in the first
   Summary seconds;                  // per epoch
@@ -187,6 +206,7 @@ struct VariantTable {
     std::string model;
     std::string miner;
     std::vector<VariantRow> rows;
+    BaselineScore baseline;
   };
   Measure measure;
   ValidationFigure validation_figure = ValidationFigure::kAp;

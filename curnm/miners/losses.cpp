@@ -1,5 +1,8 @@
 #include "curnm/miners/losses.h"
 
+#include <array>
+#include <set>
+
 #include "curnm/curriculum/selection.h"
 #include "curnm/nn/tensors.h"
 
@@ -33,11 +36,20 @@ Tensor question_weights(const Links& links, const ExtraPairs& negatives, const D
   const auto outputs = index(decoder.outputs());
   const LinkRange extra = links.extra();
   CURNM_ASSERT(links.candidates().size == 0 && std::ssize(negatives.kinds) == extra.size);
-  const auto output = [&](std::size_t negative) {
-    return index(decoder.output(question_of(negatives.kinds[negative])));
+  std::array<std::set<std::size_t>, kCandidateKinds> taught;  // outputs, by kind
+  for (std::size_t kind = 0; kind < taught.size(); ++kind) {
+    for (const Question question : kQuestions) {
+      if (!teaches(static_cast<CandidateKind>(kind), question)) continue;
+      taught[kind].insert(index(decoder.output(question)));
+    }
+  }
+  const auto outputs_of = [&](std::size_t negative) -> const std::set<std::size_t>& {
+    return taught[static_cast<std::size_t>(negatives.kinds[negative])];
   };
   std::vector<std::int64_t> counts(outputs, 0);
-  for (std::size_t i = 0; i < negatives.kinds.size(); ++i) ++counts[output(i)];
+  for (std::size_t i = 0; i < negatives.kinds.size(); ++i) {
+    for (const std::size_t q : outputs_of(i)) ++counts[q];
+  }
   std::vector<float> weights(index(links.size()) * outputs, 0);
   for (std::size_t q = 0; q < outputs; ++q) {
     if (counts[q] == 0) continue;
@@ -46,8 +58,9 @@ Tensor question_weights(const Links& links, const ExtraPairs& negatives, const D
     }
   }
   for (std::size_t i = 0; i < negatives.kinds.size(); ++i) {
-    const std::size_t q = output(i);
-    weights[(index(extra.begin) + i) * outputs + q] = -1 / static_cast<float>(counts[q]);
+    for (const std::size_t q : outputs_of(i)) {
+      weights[(index(extra.begin) + i) * outputs + q] = -1 / static_cast<float>(counts[q]);
+    }
   }
   return to_tensor(weights, at::kCPU).view({links.size(), decoder.outputs()});
 }

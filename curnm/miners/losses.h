@@ -32,8 +32,8 @@ inline SplitLogits of_output(const SplitLogits& logits, std::int64_t output) {
 Mined learn_from_all(const Embedded& embedded, const Decoder& decoder, const Tensor& weights = {});
 
 /// The questions that a decoder's outputs learn from, as weights of links: [L,Q], each column's
-/// positives add up to 1 and its negatives, if there are any, to -1. Negatives teach the output of
-/// their kind's question; positives teach all that some negative teaches.
+/// positives add up to 1 and its negatives, if there are any, to -1. Negatives teach the outputs
+/// that `teaches` says; positives teach all that some negative teaches.
 /// REQUIRES: the extra pairs of the candidates tell their kinds; there are no other candidates.
 Tensor question_weights(const Links& links, const ExtraPairs& negatives, const Decoder& decoder);
 

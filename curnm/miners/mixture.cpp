@@ -12,6 +12,7 @@ struct MixtureOptions {
   double popular = 0;
   double random_pairs = 1;
   double former_pairs = 1;
+  double new_pairs = 1;
   Outputs outputs = Outputs::kByQuestion;
 
   void fields(const FieldVisitor& visit) {
@@ -23,10 +24,11 @@ struct MixtureOptions {
     count("mix-popular", "destinations of the newest events per positive", popular);
     count("mix-random-pairs", "random pairs per positive", random_pairs);
     count("mix-former-pairs", "former pairs of others per positive", former_pairs);
+    count("mix-new-pairs", "pairs that first met lately per positive", new_pairs);
     visit(kOutputsField, outputs);
   }
   void check() const {
-    if (random + history + popular + random_pairs + former_pairs == 0) {
+    if (random + history + popular + random_pairs + former_pairs + new_pairs == 0) {
       throw OptionError(OptionError::Kind::kConflict, "mix-random",
                         "a mixture of nothing: one of --mix-... must be above 0");
     }
@@ -58,6 +60,7 @@ class MixtureMiner final : public NegativeMiner {
     count(CandidateKind::kPopular) = options.popular;
     count(CandidateKind::kRandomPair) = options.random_pairs;
     count(CandidateKind::kFormerPair) = options.former_pairs;
+    count(CandidateKind::kNewPair) = options.new_pairs;
   }
 
   Outputs outputs() const override { return outputs_; }

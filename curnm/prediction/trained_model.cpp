@@ -102,6 +102,8 @@ TrainedModel model_of(const std::shared_ptr<const TensorFile>& contents) {
                      .first_time = json_number(document, "first_time"),
                      .last_time = json_number(document, "last_time"),
                      .edge_features = json_integer(document, "edge_features", 0, kMost)};
+  check_saved(model.outputs == 1 || model.outputs == std::ssize(kQuestions),
+              "its outputs answer other questions than those of this program");
   model.state_events = json_integer(document, "state_events", 0, model.extent.events);
   const Device known_by_libtorch(model.device);
   from_json(document.at("read"), model.read);

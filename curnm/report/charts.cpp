@@ -19,7 +19,7 @@ constexpr std::size_t kMarkersPerCurve = 6;
 struct Box {
   double left, top, right, bottom;
 };
-constexpr Box kEpochBox = {.left = 42, .top = 8, .right = kWidth - 14, .bottom = 138};
+constexpr Box kEpochBox = {.left = 52, .top = 8, .right = kWidth - 14, .bottom = 138};
 
 /// Rounded to a tenth, as short as possible: charts are mostly coordinates.
 std::string px(double value) {
@@ -169,12 +169,16 @@ std::string marker(const Curve& curve, double x, double y) {
   }
 }
 
-std::string marker_path(const EpochFrame& frame, const Curve& curve) {
+/// The markers of a chart's curve, some points apart. Curves take turns, so that those that lie on
+/// each other can still be told apart.
+std::string marker_path(const EpochFrame& frame, const std::vector<Curve>& curves,
+                        std::size_t index) {
+  const Curve& curve = curves[index];
+  const std::size_t size = curve.points.size();
+  if (size == 0) return "";
+  const std::size_t step = std::max(size / kMarkersPerCurve, curves.size());
   std::string path;
-  const std::size_t step = std::max<std::size_t>(curve.points.size() / kMarkersPerCurve, 1);
-  // Markers start at different points, so that they do not cover each other.
-  for (std::size_t i = static_cast<std::size_t>(curve.style) % step; i < curve.points.size();
-       i += step) {
+  for (std::size_t i = index * step / curves.size() % size; i < size; i += step) {
     const Point& point = curve.points[i];
     if (!std::isfinite(point.y)) continue;
     path += marker(curve, frame.x(point.x), frame.y(point.y));
@@ -192,13 +196,26 @@ std::string shortened(const std::string& label) {
   return label;
 }
 
-std::string key(const std::vector<Curve>& curves, std::string (*sample)(const Curve&)) {
+std::string key(const EpochChart& chart, std::string (*sample)(const Curve&)) {
   std::string out = R"(<ul class="key">)";
-  for (const Curve& curve : curves) {
-    append(out, R"(<li><svg viewBox="0 0 28 12" aria-hidden="true">{}</svg>{}</li>)", sample(curve),
-           html_escape(curve.label));
+  const auto add = [&](const std::string& drawing, std::string_view label) {
+    append(out, R"(<li><svg viewBox="0 0 28 12" aria-hidden="true">{}</svg>{}</li>)", drawing,
+           html_escape(label));
+  };
+  for (const Curve& curve : chart.curves) add(sample(curve), curve.label);
+  if (chart.best_epoch) {
+    add(R"(<path class="best-epoch" d="M14 0V12"/>)",
+        fmt::format("best epoch, {}", *chart.best_epoch));
   }
   return out + "</ul>";
+}
+
+std::string close_epoch_chart(const EpochChart& chart, EpochFrame frame) {
+  if (chart.best_epoch) {
+    append(frame.svg, R"(<path class="best-epoch" d="M{} {}V{}"/>)", px(frame.x(*chart.best_epoch)),
+           px(kEpochBox.top), px(kEpochBox.bottom));
+  }
+  return frame.svg + "</svg>";
 }
 
 }  // namespace
@@ -237,11 +254,12 @@ std::string line_chart(const EpochChart& chart) {
     append(frame.svg, R"(<path class="band s{}" d="{}"/>)", stroke(curve),
            band_path(frame, curve.points));
   }
-  for (const Curve& curve : chart.curves) {
+  for (std::size_t i = 0; i < chart.curves.size(); ++i) {
+    const Curve& curve = chart.curves[i];
     append(frame.svg, R"(<path class="line s{0}" d="{1}"/><path class="dots s{0}" d="{2}"/>)",
-           stroke(curve), line_path(frame, curve.points), marker_path(frame, curve));
+           stroke(curve), line_path(frame, curve.points), marker_path(frame, chart.curves, i));
   }
-  return frame.svg + "</svg>";
+  return close_epoch_chart(chart, std::move(frame));
 }
 
 std::string area_chart(const EpochChart& chart) {
@@ -257,7 +275,7 @@ std::string area_chart(const EpochChart& chart) {
            between(frame, top, below));
     below = std::move(top);
   }
-  return frame.svg + "</svg>";
+  return close_epoch_chart(chart, std::move(frame));
 }
 
 std::string bar_chart(std::string_view title, const std::vector<Bar>& bars) {
@@ -305,15 +323,15 @@ std::string bar_chart(std::string_view title, const std::vector<Bar>& bars) {
   return out;
 }
 
-std::string line_key(const std::vector<Curve>& curves) {
-  return key(curves, [](const Curve& curve) {
+std::string line_key(const EpochChart& chart) {
+  return key(chart, [](const Curve& curve) {
     return fmt::format(R"(<path class="line s{0}" d="M0 6H28"/><path class="dots s{0}" d="{1}"/>)",
                        stroke(curve), marker(curve, 14, 6));
   });
 }
 
-std::string area_key(const std::vector<Curve>& curves) {
-  return key(curves, [](const Curve& curve) {
+std::string area_key(const EpochChart& chart) {
+  return key(chart, [](const Curve& curve) {
     return fmt::format(R"(<path class="area a{}" d="M6 0h16v12h-16z"/>)", curve.style);
   });
 }

@@ -42,7 +42,8 @@ struct EpochChart {
   std::string title;  // alternative text for readers who cannot see the chart
   std::vector<Curve> curves;
   Range epochs;
-  std::optional<Range> y;  // default: the range of the curves
+  std::optional<Range> y;            // default: the range of the curves
+  std::optional<double> best_epoch;  // marked by an upright line
 };
 std::string line_chart(const EpochChart& chart);
 /// Stacked areas: each curve is a layer on top of the previous ones. REQUIRES: the same x in all.
@@ -57,8 +58,8 @@ struct Bar {
 /// Horizontal bars from zero, in percent.
 std::string bar_chart(std::string_view title, const std::vector<Bar>& bars);
 
-/// What the colours mean, as HTML above a chart.
-std::string line_key(const std::vector<Curve>& curves);
-std::string area_key(const std::vector<Curve>& curves);
+/// What the colours and the upright line mean, as HTML above a chart.
+std::string line_key(const EpochChart& chart);
+std::string area_key(const EpochChart& chart);
 
 }  // namespace curnm

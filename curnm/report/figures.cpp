@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, 5> kMinerStyles = {kOurs, "random", "rece
 struct Part {
   const char* metric;
   const char* label;
+  const char* meaning = "";  // where the label does not say it
 };
 constexpr Part kPool[] = {{"mining.pool_random", "random"},
                           {"mining.pool_historical", "historical"},
@@ -42,7 +43,15 @@ constexpr Part kSelected[] = {{"mining.selected_random", "random"},
 constexpr Part kScores[] = {{"mining.score_hard", "hard"},
                             {"mining.score_random", "random"},
                             {"mining.score_historical", "historical"},
-                            {"mining.false_negative_share", "false negatives"}};
+                            {"mining.false_negative_share", "false negatives",
+                             "the share of selected ones that are positives within the next "
+                             "batch"}};
+constexpr Part kCurriculum[] = {
+    {"mining.pi", "π", "the share of the pool that is selected"},
+    {"mining.delta", "δ", "the weight of random negatives"},
+    {"mining.alpha", "α",
+     "the weight of the deviation among hard ones, as a share of its largest value"},
+    {"mining.beta", "β", "the weight of relevant factors"}};
 constexpr Part kLosses[] = {{"losses.positive", "positives"},
                             {"losses.random", "random negatives"},
                             {"losses.selected", "selected negatives"},
@@ -51,13 +60,16 @@ constexpr Part kLosses[] = {{"losses.positive", "positives"},
 // Likewise: each question has one colour in lines and areas.
 constexpr Part kQuestionAps[] = {{"validation.trans", "pair"},
                                  {"validation.random", "destination"},
-                                 {"validation.source_historical", "partner"}};
+                                 {"validation.source_historical", "partner"},
+                                 {"validation.inductive", "new pair"}};
 constexpr Part kQuestionPis[] = {{"mining.pi_pair", "pair"},
                                  {"mining.pi_destination", "destination"},
-                                 {"mining.pi_partner", "partner"}};
+                                 {"mining.pi_partner", "partner"},
+                                 {"mining.pi_new_pair", "new pair"}};
 constexpr Part kQuestionShares[] = {{"mining.share_destination", "destination"},
                                     {"mining.share_partner", "partner"},
-                                    {"mining.share_pair", "pair"}};
+                                    {"mining.share_pair", "pair"},
+                                    {"mining.share_new_pair", "new pair"}};
 
 /// Visits the epochs of runs that are drawn: all of a short training, every n-th of a long one, and
 /// the last.
@@ -114,17 +126,17 @@ double number_in(const nlohmann::json& metrics, const char* name) {
 
 /// The style of each method: known miners have fixed ones; other methods get the styles after
 /// those, if any known miner is shown.
-std::vector<int> styles_of(const std::vector<Method>& methods) {
+std::vector<int> styles_of(const std::vector<NamedRuns>& methods) {
   std::vector<int> styles;
   int others = 0;
-  const auto known = [](const Method& method) {
+  const auto known = [](const NamedRuns& method) {
     return std::find(kMinerStyles.begin(), kMinerStyles.end(), method.name);
   };
   if (std::any_of(methods.begin(), methods.end(),
-                  [&](const Method& method) { return known(method) != kMinerStyles.end(); })) {
+                  [&](const NamedRuns& method) { return known(method) != kMinerStyles.end(); })) {
     others = kMinerStyles.size();
   }
-  for (const Method& method : methods) {
+  for (const NamedRuns& method : methods) {
     const auto found = known(method);
     styles.push_back(found != kMinerStyles.end() ? static_cast<int>(found - kMinerStyles.begin())
                                                  : others++);
@@ -133,7 +145,7 @@ std::vector<int> styles_of(const std::vector<Method>& methods) {
 }
 
 /// For each run that has completed an epoch.
-std::vector<double> best_validations(const Method& method, ValidationFigure figure) {
+std::vector<double> best_validations(const NamedRuns& method, ValidationFigure figure) {
   std::vector<double> best;
   for (const RunResult* run : method.runs) {
     best.push_back(best_validation(*run, std::ssize(run->curve), figure));
@@ -143,18 +155,20 @@ std::vector<double> best_validations(const Method& method, ValidationFigure figu
 }
 
 /// Removes methods that have nothing to draw.
-std::vector<Method> methods_with_epochs(std::vector<Method> methods, ValidationFigure figure) {
+std::vector<NamedRuns> methods_with_epochs(std::vector<NamedRuns> methods,
+                                           ValidationFigure figure) {
   std::erase_if(methods,
-                [&](const Method& method) { return best_validations(method, figure).empty(); });
+                [&](const NamedRuns& method) { return best_validations(method, figure).empty(); });
   return methods;
 }
 
-std::vector<Method> first_and_best(const std::vector<Method>& methods, ValidationFigure figure) {
+std::vector<NamedRuns> first_and_best(const std::vector<NamedRuns>& methods,
+                                      ValidationFigure figure) {
   std::vector<double> validation;
-  for (const Method& method : methods) {
+  for (const NamedRuns& method : methods) {
     validation.push_back(summarize(best_validations(method, figure)).mean);
   }
-  std::vector<Method> shown;
+  std::vector<NamedRuns> shown;
   for (std::size_t i : curnm::first_and_best(validation, kMostCurves)) shown.push_back(methods[i]);
   return shown;
 }
@@ -188,9 +202,7 @@ std::vector<Curve> curves_of(const Part (&parts)[size], const Runs& runs) {
 /// All on one scale: alpha is only a few thousandths, so it is shown as a share of its largest
 /// value.
 std::vector<Curve> curriculum_curves(const Runs& runs) {
-  constexpr int kAlpha = 2;
-  constexpr Part kCurriculum[] = {
-      {"mining.pi", "π"}, {"mining.delta", "δ"}, {"mining.alpha", "α"}, {"mining.beta", "β"}};
+  constexpr int kAlpha = 2;  // in kCurriculum
   std::vector<Curve> curves = curves_of(kCurriculum, runs);
   for (Curve& curve : curves) {
     if (curve.style != kAlpha) continue;
@@ -206,16 +218,51 @@ std::vector<Curve> curriculum_curves(const Runs& runs) {
   return curves;
 }
 
-std::string panel(std::string_view heading, const std::string& key, const std::string& chart) {
-  return fmt::format(R"(<p class="panel">{}</p>{}{})", html_escape(heading), key, chart);
+/// "π: the share …; δ: ….", of the curves that are there.
+template <std::size_t size>
+std::string meanings(const Part (&parts)[size], const std::vector<Curve>& curves) {
+  std::string text;
+  for (const Curve& curve : curves) {
+    const Part& part = parts[curve.style];
+    if (*part.meaning == '\0') continue;
+    append(text, "{}{}: {}", text.empty() ? "" : "; ", part.label, part.meaning);
+  }
+  return text.empty() ? text : text + ".";
 }
 
-std::string line_panel(std::string_view heading, std::string_view subject,
-                       const std::vector<Curve>& curves, Range epochs,
-                       std::optional<Range> y = std::nullopt) {
+std::string figure(std::string_view title, std::string_view caption, const std::string& body) {
+  return fmt::format("<figure><figcaption><strong>{}.</strong> {}</figcaption>{}</figure>\n",
+                     html_escape(title), html_escape(caption), body);
+}
+
+/// What the charts of one training share, so that they line up one above another.
+struct Training {
+  std::string_view subject;
+  Runs runs;
+  Range epochs;
+
+  EpochChart chart(std::string_view title, std::vector<Curve> curves,
+                   std::optional<Range> y = std::nullopt) const {
+    EpochChart made{.title = fmt::format("{}: {}", subject, title),
+                    .curves = std::move(curves),
+                    .epochs = epochs,
+                    .y = y};
+    if (runs.size() == 1 && runs.front()->best_epoch >= 0) {
+      made.best_epoch = static_cast<double>(runs.front()->best_epoch);
+    }
+    return made;
+  }
+};
+
+Training training_of(std::string_view subject, const Runs& runs) {
+  return {subject, runs, epochs_of({{"", 0, validation_curve(runs, ValidationFigure::kAp)}})};
+}
+
+std::string line_figure(const Training& training, std::string_view title, std::string_view caption,
+                        const std::vector<Curve>& curves, std::optional<Range> y = std::nullopt) {
   if (curves.empty()) return "";
-  return panel(heading, line_key(curves),
-               line_chart({fmt::format("{}: {}", subject, heading), curves, epochs, y}));
+  const EpochChart chart = training.chart(title, curves, y);
+  return figure(title, caption, line_key(chart) + line_chart(chart));
 }
 
 bool have_same_epochs(const std::vector<Curve>& curves) {
@@ -226,31 +273,32 @@ bool have_same_epochs(const std::vector<Curve>& curves) {
   });
 }
 
-template <std::size_t size>
-std::string share_panel(std::string_view heading, std::string_view subject,
-                        const Part (&parts)[size], const Runs& runs, Range epochs) {
-  const std::vector<Curve> curves = curves_of(parts, runs);
-  if (curves.size() != size || !have_same_epochs(curves)) return "";
-  return panel(heading, area_key(curves),
-               area_chart({fmt::format("{}: {}", subject, heading), curves, epochs, Range{0, 1}}));
+bool is_zero(const Curve& curve) {
+  return std::all_of(curve.points.begin(), curve.points.end(),
+                     [](const Point& point) { return point.y == 0; });
 }
 
-std::string figure(std::string_view subject, const std::string& body, std::string_view caption) {
-  if (body.empty()) return "";
-  return fmt::format("<figure><h4>{}</h4>{}<figcaption>{}</figcaption></figure>\n",
-                     html_escape(subject), body, html_escape(caption));
+template <std::size_t size>
+std::string share_figure(const Training& training, std::string_view title, std::string_view caption,
+                         const Part (&parts)[size], const Runs& runs) {
+  std::vector<Curve> curves = curves_of(parts, runs);
+  if (curves.size() != size || !have_same_epochs(curves)) return "";
+  std::erase_if(curves, is_zero);  // an area that nobody can see needs no key
+  if (curves.empty()) return "";
+  const EpochChart chart = training.chart(title, std::move(curves), Range{0, 1});
+  return figure(title, caption, area_key(chart) + area_chart(chart));
 }
 
 }  // namespace
 
-std::string learning_figure(std::string_view subject, const std::vector<Method>& methods) {
+std::string learning_figures(std::string_view subject, const std::vector<NamedRuns>& methods) {
   Runs all;
-  for (const Method& method : methods) {
+  for (const NamedRuns& method : methods) {
     all.insert(all.end(), method.runs.begin(), method.runs.end());
   }
   const ValidationFigure chosen_by = common_figure(all);
-  const std::vector<Method> begun = methods_with_epochs(methods, chosen_by);
-  const std::vector<Method> shown = first_and_best(begun, chosen_by);
+  const std::vector<NamedRuns> begun = methods_with_epochs(methods, chosen_by);
+  const std::vector<NamedRuns> shown = first_and_best(begun, chosen_by);
   const std::vector<int> styles = styles_of(shown);
   std::vector<Curve> curves;
   std::size_t seeds = 0;
@@ -259,69 +307,50 @@ std::string learning_figure(std::string_view subject, const std::vector<Method>&
     seeds = std::max(seeds, shown[i].runs.size());
   }
   if (curves.empty()) return "";
-  const Range epochs = epochs_of(curves);
+  const Training training{subject, all, epochs_of(curves)};
   const std::string_view metric = figure_name(chosen_by);
-  std::string body = line_panel(fmt::format("validation {}", metric), subject, curves, epochs);
-  std::string caption = fmt::format("{} on the validation events after each epoch", metric);
+  std::string caption = "After each epoch";
   caption +=
       seeds > 1 ? ", mean of the seeds that got there; bands: ± one standard deviation." : ".";
   caption += chosen_text(begun.size(), shown.size(), metric, "drawn");
+  std::string figures =
+      line_figure(training, fmt::format("Validation {}", metric), caption, curves);
   const auto ours = std::find_if(methods.begin(), methods.end(),
-                                 [](const Method& method) { return method.name == kOurs; });
-  if (ours != methods.end()) {
-    const std::string curriculum = line_panel(fmt::format("curriculum of {}", kOurs), subject,
-                                              curriculum_curves(ours->runs), epochs, Range{0, 1});
-    const std::string pools =
-        share_panel(fmt::format("pools of {}", kOurs), subject, kPool, ours->runs, epochs);
-    if (!curriculum.empty()) {
-      caption +=
-          " Curriculum: π is the share of the pool that is selected, δ the weight of random "
-          "negatives, α that of the deviation among hard ones (as a share of its largest value), "
-          "β that of relevant factors.";
-    }
-    if (!pools.empty()) caption += " Pools: where the candidates came from.";
-    body += curriculum + pools;
-  }
-  return figure(subject, body, caption);
+                                 [](const NamedRuns& method) { return method.name == kOurs; });
+  if (ours == methods.end()) return figures;
+  const std::vector<Curve> curriculum = curriculum_curves(ours->runs);
+  figures += line_figure(training, fmt::format("Curriculum of {}", kOurs),
+                         meanings(kCurriculum, curriculum), curriculum, Range{0, 1});
+  figures += share_figure(training, fmt::format("Pools of {}", kOurs),
+                          "Where the candidates came from.", kPool, ours->runs);
+  return figures;
 }
 
-std::string mining_figure(const RunResult& run) {
-  const std::string_view subject = "losses and candidates";
-  const Runs runs = {&run};
-  const Range epochs = epochs_of({{"", 0, validation_curve(runs, ValidationFigure::kAp)}});
-  std::string body = line_panel("loss parts", subject, curves_of(kLosses, runs), epochs);
-  std::string caption = "Means over each epoch. Loss: each part before its weight.";
-  const std::string scores =
-      line_panel("scores of candidates", subject, curves_of(kScores, runs), epochs, Range{0, 1});
-  const std::string selected = share_panel("selected negatives", subject, kSelected, runs, epochs);
-  if (!scores.empty()) {
-    caption +=
-        " Scores: the probability that the model gives to candidates of each kind, and the share "
-        "of selected ones that are positives within the next batch.";
-  }
-  if (!selected.empty()) caption += " Selected: where the negatives trained on came from.";
-  return figure(subject, body + scores + selected, caption);
+std::string mining_figures(std::string_view subject, const RunResult& run) {
+  const Training training = training_of(subject, {&run});
+  const std::vector<Curve> scores = curves_of(kScores, training.runs);
+  const std::string others = meanings(kScores, scores);
+  return line_figure(training, "Loss parts", "Means over each epoch, before their weights.",
+                     curves_of(kLosses, training.runs)) +
+         line_figure(training, "Scores of candidates",
+                     "The probability that the model gives to candidates of each kind" +
+                         (others.empty() ? "." : "; " + others),
+                     scores, Range{0, 1}) +
+         share_figure(training, "Selected negatives", "Where the negatives trained on came from.",
+                      kSelected, training.runs);
 }
 
-std::string question_figure(std::string_view subject, const Runs& runs) {
+std::string question_figures(std::string_view subject, const Runs& runs) {
+  const Training training = training_of(subject, runs);
   std::vector<Curve> aps = curves_of(kQuestionAps, runs);
   if (aps.size() < 2) aps.clear();  // one question is what the validation AP shows anyway
-  const std::vector<Curve> pis = curves_of(kQuestionPis, runs);
-  const Range epochs = epochs_of({{"", 0, validation_curve(runs, ValidationFigure::kAp)}});
-  std::string body = line_panel("validation AP by question", subject, aps, epochs);
-  std::string caption;
-  if (!body.empty()) {
-    caption = "AP on the validation events by what the negatives are wrong answers to.";
-  }
-  const std::string shares =
-      share_panel("negatives by question", subject, kQuestionShares, runs, epochs);
-  const std::string difficulty =
-      line_panel("difficulty π by question", subject, pis, epochs, Range{0, 1});
-  if (!shares.empty()) caption += " Negatives: the share that each question has.";
-  if (!difficulty.empty()) {
-    caption += " π: the share of a question's negatives that count most, the hardest ones.";
-  }
-  return figure(subject, body + shares + difficulty, caption);
+  return line_figure(training, "Validation AP by question",
+                     "By what the negatives are wrong answers to.", aps) +
+         share_figure(training, "Negatives by question", "The share that each question has.",
+                      kQuestionShares, runs) +
+         line_figure(training, "Difficulty π by question",
+                     "The share of a question's negatives that count most, the hardest ones.",
+                     curves_of(kQuestionPis, runs), Range{0, 1});
 }
 
 bool has_question_curriculum(const Runs& runs) {
@@ -347,12 +376,13 @@ std::string variant_figure(const VariantTable::Group& group, const VariantTable&
   }
   if (bars.empty()) return "";
   return figure(
-      subject, bar_chart(subject + ": difference to the first variant", bars),
+      subject,
       fmt::format("{}: difference to “{}” in percent, mean over the seeds; whiskers: ± one "
                   "standard deviation; ▲ ▼: significant, see the table.{}",
                   measure_text(table.measure), group.rows.front().name,
                   chosen_text(group.rows.size(), shown.size(), figure_name(table.validation_figure),
-                              "drawn")));
+                              "drawn")),
+      bar_chart(subject + ": difference to the first variant", bars));
 }
 
 }  // namespace curnm

@@ -11,33 +11,65 @@
 #include "curnm/report/figures.h"
 #include "curnm/report/report.h"
 #include "curnm/report/sheets.h"
+#include "curnm/report/summary.h"
 #include "curnm/report/text.h"
 
 namespace curnm {
 namespace {
 
 /// ` class="best below"`, or nothing.
-std::string class_attribute(const SheetCell& cell, bool is_text) {
-  std::string names = is_text ? "text " : "";
-  if (cell.best) names += "best ";
-  if (cell.mark != Mark::kNone) names += cell.mark == Mark::kBelow ? "below " : "above ";
-  if (names.empty()) return names;
-  names.pop_back();
-  return fmt::format(R"( class="{}")", names);
+std::string class_attribute(const std::vector<std::string_view>& names) {
+  return names.empty() ? "" : fmt::format(R"( class="{}")", fmt::join(names, " "));
 }
 
-void add_rows(std::string& out, const std::vector<std::vector<SheetCell>>& rows,
-              std::size_t text_columns) {
+std::vector<std::string_view> column_classes(const Sheet& sheet, std::size_t column) {
+  std::vector<std::string_view> names;
+  if (column < sheet.text_columns) names.push_back("text");
+  if (column > 0 && column == sheet.own_column) names.push_back("own");
+  return names;
+}
+
+std::vector<std::string_view> cell_classes(const Sheet& sheet, std::size_t column,
+                                           const SheetCell& cell) {
+  std::vector<std::string_view> names = column_classes(sheet, column);
+  if (column == 0) names.clear();  // scope="row" says it
+  if (cell.best) names.push_back("best");
+  if (cell.mark != Mark::kNone) names.push_back(cell.mark == Mark::kBelow ? "below" : "above");
+  return names;
+}
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
+  }
+}
+
+/// Columns that are too narrow break "0.865 ± 0.013" before the sign, and long names at
+/// underscores.
+std::string cell_text(const SheetCell& cell) {
+  std::string text = html_escape(cell.text);
+  replace_all(text, "± ", "±&nbsp;");
+  replace_all(text, "_", "_<wbr>");
+  return text;
+}
+
+void add_rows(std::string& out, const Sheet& sheet,
+              const std::vector<std::vector<SheetCell>>& rows) {
   for (const std::vector<SheetCell>& row : rows) {
     out += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
       const SheetCell& cell = row[i];
       const std::string_view tag = i == 0 ? "th" : "td";
       append(out, "<{}{}{}", tag, i == 0 ? R"( scope="row")" : "",
-             class_attribute(cell, i > 0 && i < text_columns));
+             class_attribute(cell_classes(sheet, i, cell)));
       if (std::isfinite(cell.key)) append(out, R"( data-key="{:.6g}")", cell.key);
-      append(out, ">{}", html_escape(cell.text));
-      if (cell.mark != Mark::kNone) out += cell.mark == Mark::kBelow ? " ▼" : " ▲";
+      append(out, ">{}", cell_text(cell));
+      if (cell.below_rule) {
+        append(out, R"(&nbsp;<abbr title="below the best rule without learning">{}</abbr>)",
+               kBelowRule);
+      }
+      if (cell.mark != Mark::kNone) out += cell.mark == Mark::kBelow ? "&nbsp;▼" : "&nbsp;▲";
       for (const std::string& aside : cell.asides) {
         append(out, " <small>{}</small>", html_escape(aside));
       }
@@ -52,15 +84,15 @@ std::string table_of(const Sheet& sheet) {
       R"(<div class="scroll" tabindex="0" role="region" aria-label="{0}"><table class="sortable" aria-label="{0}"><thead><tr>)",
       html_escape(sheet.title));
   for (std::size_t i = 0; i < sheet.header.size(); ++i) {
-    append(out, R"(<th scope="col"{}>{}</th>)", i < sheet.text_columns ? R"( class="text")" : "",
+    append(out, R"(<th scope="col"{}>{}</th>)", class_attribute(column_classes(sheet, i)),
            html_escape(sheet.header[i]));
   }
   out += "</tr></thead>\n<tbody>";
-  add_rows(out, sheet.rows, sheet.text_columns);
+  add_rows(out, sheet, sheet.rows);
   out += "</tbody>";
   if (!sheet.footer.empty()) {
     out += "<tfoot>";
-    add_rows(out, sheet.footer, sheet.text_columns);
+    add_rows(out, sheet, sheet.footer);
     out += "</tfoot>";
   }
   return out + "</table></div>";
@@ -80,12 +112,57 @@ std::string folded(std::string_view summary, const std::string& body) {
   return fmt::format("<details><summary>{}</summary>{}</details>\n", html_escape(summary), body);
 }
 
-void add_section(std::string& out, std::string_view heading, const std::string& body) {
-  if (!body.empty()) append(out, "<h3>{}</h3>\n{}", html_escape(heading), body);
+/// A part of the page that the contents name.
+struct Section {
+  std::string id;
+  std::string heading;
+  std::string body;
+  std::vector<Section> parts = {};
+};
+
+/// Leaves out what has nothing to show.
+void add_part(Section& section, std::string_view name, std::string_view heading, std::string body) {
+  if (body.empty()) return;
+  section.parts.push_back({.id = fmt::format("{}-{}", section.id, name),
+                           .heading = std::string(heading),
+                           .body = std::move(body)});
+}
+
+void add_sections(std::string& out, const std::vector<Section>& sections, int level) {
+  for (const Section& section : sections) {
+    append(out, "<section id=\"{0}\"><h{1}>{2}</h{1}>\n{3}", section.id, level,
+           html_escape(section.heading), section.body);
+    add_sections(out, section.parts, level + 1);
+    out += "</section>\n";
+  }
+}
+
+void add_links(std::string& out, const std::vector<Section>& sections) {
+  out += "<ul>";
+  for (const Section& section : sections) {
+    append(out, R"(<li><a href="#{}">{}</a>)", section.id, html_escape(section.heading));
+    if (!section.parts.empty()) add_links(out, section.parts);
+    out += "</li>";
+  }
+  out += "</ul>";
+}
+
+void add_contents(std::string& out, const std::vector<Section>& sections) {
+  out += R"(<nav aria-label="Contents">)";
+  add_links(out, sections);
+  out += "</nav>\n";
 }
 
 std::string figures(const std::string& body) {
   return body.empty() ? "" : fmt::format(R"(<div class="figures">{}</div>)", body);
+}
+
+/// Figures of one training among several, one above another.
+std::string figure_group(std::string_view subject, const std::string& body) {
+  if (body.empty()) return "";
+  return fmt::format(R"(<div class="group"><h4>{}</h4>{}</div>)"
+                     "\n",
+                     html_escape(subject), body);
 }
 
 // The names of a switch's two rows of radio buttons, and of the classes that go with them.
@@ -171,88 +248,139 @@ std::string variant_views(std::string_view id, const Runs& runs, const VariantGr
   });
 }
 
-std::string learning_figures(const Grid& grid) {
+std::string learning_groups(const Grid& grid) {
   std::string out;
   for (const Grid::Row& row : grid.rows) {
-    std::vector<Method> methods;
+    std::vector<NamedRuns> methods;
     for (std::size_t i = 0; i < grid.miners.size(); ++i) {
       methods.push_back({grid.miners[i], row.cells[i]});
     }
     const std::string subject = fmt::format("{} · {}", row.network, row.model);
-    out += learning_figure(subject, methods);
-    for (const Method& method : methods) {
+    out += figure_group(subject, learning_figures(subject, methods));
+    for (const NamedRuns& method : methods) {
       if (!has_question_curriculum(method.runs)) continue;
-      out += question_figure(fmt::format("{} · {}: questions", subject, method.name), method.runs);
+      const std::string of_method = fmt::format("{} · {}: questions", subject, method.name);
+      out += figure_group(of_method, question_figures(of_method, method.runs));
     }
   }
   return figures(out);
 }
 
-std::string learning_figures(const VariantGrid& grid) {
+std::string learning_groups(const VariantGrid& grid) {
   std::string out;
   for (const VariantGrid::Group& group : grid.groups) {
-    std::vector<Method> methods;
-    for (const VariantRuns& variant : group.variants) {
-      methods.push_back({variant.name, variant.runs});
-    }
-    out += learning_figure(fmt::format("{} · {} · {}", group.network, group.model, group.miner),
-                           methods);
+    const std::string subject =
+        fmt::format("{} · {} · {}", group.network, group.model, group.miner);
+    out += figure_group(subject, learning_figures(subject, group.variants));
   }
   return figures(out);
 }
 
-void add_grid(std::string& out, const Runs& runs, std::size_t index) {
-  const Grid grid = grid_of(runs);
-  add_section(out, "Scores", score_views(fmt::format("scores{}", index), runs, grid));
-  add_section(out, "Learning", learning_figures(grid));
-  std::string times;
-  for (const RuntimeTable& table : runtime_tables(grid)) times += figure_of(runtime_sheet(table));
-  add_section(out, "Times", times);
-}
-
-void add_variants(std::string& out, const ExperimentRuns& experiment, std::size_t index) {
-  const VariantGrid grid = variant_grid_of(experiment);
-  add_section(out, "Variants",
-              variant_views(fmt::format("variants{}", index), experiment.all(), grid));
-  add_section(out, "Learning of variants", learning_figures(grid));
-}
-
-void add_experiment(std::string& out, const ExperimentRuns& experiment, std::size_t index) {
-  append(out, R"(<section id="e{}"><h2>{}</h2>)", index, html_escape(experiment.title));
-  out += '\n';
-  const std::vector<std::string> notes = notes_of(experiment);
-  if (!notes.empty()) {
-    out += R"(<ul class="notes">)";
-    for (const std::string& note : notes) append(out, "<li>{}</li>", html_escape(note));
-    out += "</ul>\n";
+std::string list_of(const std::vector<Finding>& findings) {
+  if (findings.empty()) return "";
+  std::string out = R"(<ul class="findings">)";
+  for (const Finding& finding : findings) {
+    append(out, "<li><strong>{}:</strong> {}</li>\n", html_escape(finding.about),
+           html_escape(finding.text));
   }
-  if (const Runs grid = experiment.grid(); !grid.empty()) add_grid(out, grid, index);
-  if (experiment.has_variants()) add_variants(out, experiment, index);
+  return out + "</ul>\n";
+}
+
+std::string list_of(const std::vector<std::string>& notes) {
+  if (notes.empty()) return "";
+  std::string out = R"(<ul class="notes">)";
+  for (const std::string& note : notes) append(out, "<li>{}</li>", html_escape(note));
+  return out + "</ul>\n";
+}
+
+std::string note_of(const std::string& text) {
+  return text.empty() ? "" : fmt::format("<p class=\"note\">{}</p>\n", html_escape(text));
+}
+
+std::string summary_of(const ExperimentRuns& experiment) {
+  const std::string findings = list_of(findings_of(experiment));
+  if (findings.empty()) return "<p>No run has a test score yet.</p>\n";
+  return findings +
+         folded("Every score and network, also of new nodes", figure_of(verdict_sheet(experiment)));
+}
+
+/// Above all experiments, each under its title if there are several.
+Section summary_section(const std::vector<ExperimentRuns>& experiments, const std::string& rules) {
+  Section section{.id = "summary", .heading = "Summary", .body = ""};
+  for (const ExperimentRuns& experiment : experiments) {
+    if (experiments.size() > 1)
+      append(section.body, "<h3>{}</h3>\n", html_escape(experiment.title));
+    section.body += summary_of(experiment);
+  }
+  section.body += note_of(rules);
+  return section;
+}
+
+Section experiment_section(const ExperimentRuns& experiment, std::size_t index,
+                           std::string_view page_scope) {
+  Section section{.id = fmt::format("e{}", index), .heading = experiment.title, .body = ""};
+  if (const std::string scope = scope_text(experiment); scope != page_scope) {
+    append(section.body, "<p class=\"lead\">{}.</p>\n", html_escape(scope));
+  }
+  section.body += list_of(notes_of(experiment));
+  if (const Runs runs = experiment.grid(); !runs.empty()) {
+    const Grid grid = grid_of(runs);
+    add_part(section, "scores", "Scores", score_views(fmt::format("scores{}", index), runs, grid));
+    add_part(section, "learning", "Learning", learning_groups(grid));
+    std::string times;
+    for (const RuntimeTable& table : runtime_tables(grid)) times += figure_of(runtime_sheet(table));
+    add_part(section, "times", "Times", std::move(times));
+  }
   const Runs all = experiment.all();
-  add_section(out, "Not finished", figure_of(unfinished_sheet(experiment)));
-  out += folded("Options and machines",
-                figure_of(environment_sheet(all)) + figure_of(options_sheet(all)));
-  out += "</section>\n";
-}
-
-void add_run(std::string& out, const RunResult& run) {
-  add_section(out, "Scores", figure_of(run_scores_sheet(run)));
-  add_section(
-      out, "Learning",
-      figures(learning_figure(fmt::format("{} · {}, seed {}", run.network, run.model, run.seed),
-                              {{run.miner, {&run}}}) +
-              question_figure("questions", {&run}) + mining_figure(run)));
-  add_section(out, "The run", figure_of(run_sheet(run)));
-  out += folded("Options and machine",
-                figure_of(environment_sheet({&run})) + figure_of(options_sheet({&run})));
-}
-
-std::string lead(const ResultSet& results) {
-  if (results.runs.size() == 1) {
-    const RunResult& run = results.runs.front();
-    return fmt::format("{} on {} with {} negatives, seed {}: {}", run.model, run.network, run.miner,
-                       run.seed, state_name(run.state));
+  if (experiment.has_variants()) {
+    const VariantGrid grid = variant_grid_of(experiment);
+    add_part(section, "variants", "Variants",
+             variant_views(fmt::format("variants{}", index), all, grid));
+    add_part(section, "variants-learning", "Learning of variants", learning_groups(grid));
   }
+  add_part(section, "unfinished", "Not finished", figure_of(unfinished_sheet(experiment)));
+  add_part(section, "options", "Options and machines",
+           folded("Show them", figure_of(environment_sheet(all)) + figure_of(options_sheet(all))));
+  return section;
+}
+
+std::vector<Section> sections_of(const ResultSet& results) {
+  const std::vector<ExperimentRuns> experiments = experiments_of(results);
+  const std::string scope = default_title(results);
+  std::vector<Section> sections = {summary_section(experiments, rule_note(results))};
+  for (std::size_t i = 0; i < experiments.size(); ++i) {
+    sections.push_back(experiment_section(experiments[i], i, scope));
+  }
+  return sections;
+}
+
+std::vector<Section> sections_of(const RunResult& run, const std::string& rules) {
+  const std::string subject = fmt::format("{} · {}, seed {}", run.network, run.model, run.seed);
+  std::vector<Section> sections = {
+      {"summary", "Summary", list_of(findings_of(run)) + note_of(rules)},
+      {"scores", "Scores", figure_of(run_scores_sheet(run))},
+      {"learning", "Learning",
+       figures(learning_figures(subject, {{run.miner, {&run}}}) +
+               question_figures(subject, {&run}) + mining_figures(subject, run))},
+      {"run", "The run", figure_of(run_sheet(run))},
+      {"options", "Options and machine",
+       folded("Show them",
+              figure_of(environment_sheet({&run})) + figure_of(options_sheet({&run})))}};
+  std::erase_if(sections, [](const Section& section) { return section.body.empty(); });
+  return sections;
+}
+
+std::string state_text(const RunResult& run) {
+  std::string text = capitalised(std::string(state_name(run.state)));
+  if (run.epochs > 0) {
+    append(text, " after {}", count_text(static_cast<std::size_t>(run.epochs), "epoch"));
+  }
+  if (run.best_epoch >= 0) append(text, ", of which epoch {} is the best", run.best_epoch);
+  return text + ".";
+}
+
+std::string state_text(const ResultSet& results) {
+  if (results.runs.size() == 1) return state_text(results.runs.front());
   std::vector<std::string> counts;
   for (const RunState state : {RunState::kDone, RunState::kRunning, RunState::kPaused,
                                RunState::kWaiting, RunState::kFailed}) {
@@ -260,22 +388,15 @@ std::string lead(const ResultSet& results) {
                                      [&](const RunResult& run) { return run.state == state; });
     if (count > 0) counts.push_back(fmt::format("{} {}", count, state_name(state)));
   }
-  return fmt::format("{}{}{}", count_text(results.runs.size(), "run"), counts.empty() ? "" : ": ",
+  return fmt::format("{}{}{}.", count_text(results.runs.size(), "run"), counts.empty() ? "" : ": ",
                      fmt::join(counts, ", "));
-}
-
-void add_contents(std::string& out, const std::vector<ExperimentRuns>& experiments) {
-  if (experiments.size() < 2) return;
-  out += R"(<nav aria-label="Experiments"><ul>)";
-  for (std::size_t i = 0; i < experiments.size(); ++i) {
-    append(out, R"(<li><a href="#e{}">{}</a></li>)", i, html_escape(experiments[i].title));
-  }
-  out += "</ul></nav>\n";
 }
 
 }  // namespace
 
 std::string html_report(const ResultSet& results, const ReportOptions& options) {
+  const std::string scope = default_title(results);
+  const std::string& title = options.title.empty() ? scope : options.title;
   std::string out = fmt::format(
       R"(<!DOCTYPE html>
 <html lang="en">
@@ -288,18 +409,19 @@ std::string html_report(const ResultSet& results, const ReportOptions& options) 
 </head>
 <body>
 <header><h1>{0}</h1>
-<p class="lead">{3}.</p></header>
+<p class="lead">{3}</p></header>
 <main>
 )",
-      html_escape(options.title), kStyle, switch_style(), html_escape(lead(results)));
+      html_escape(title), kStyle, switch_style(),
+      html_escape((title == scope ? "" : scope + ". ") + state_text(results)));
   if (results.runs.empty()) {
     out += "<p>There are no results yet: a report shows what runs have left in the store.</p>\n";
-  } else if (results.runs.size() == 1) {
-    add_run(out, results.runs.front());
   } else {
-    const std::vector<ExperimentRuns> experiments = experiments_of(results);
-    add_contents(out, experiments);
-    for (std::size_t i = 0; i < experiments.size(); ++i) add_experiment(out, experiments[i], i);
+    const std::vector<Section> sections =
+        results.runs.size() == 1 ? sections_of(results.runs.front(), rule_note(results))
+                                 : sections_of(results);
+    add_contents(out, sections);
+    add_sections(out, sections, /*level=*/2);
   }
   append(out, "</main>\n<script>\n{}</script>\n</body>\n</html>\n", kScript);
   return out;

@@ -4,6 +4,7 @@
 
 #include "curnm/report/report.h"
 #include "curnm/report/sheets.h"
+#include "curnm/report/summary.h"
 #include "curnm/report/text.h"
 
 namespace curnm {
@@ -11,7 +12,7 @@ namespace {
 
 // LaTeX's special characters, and those in our texts that need a command. Order does not matter:
 // none is a prefix of another.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kReplacements = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kReplacements = {{
     {"\\", "\\textbackslash{}"},
     {"{", "\\{"},
     {"}", "\\}"},
@@ -30,6 +31,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kReplace
     {"−", "$-$"},
     {"×", "$\\times$"},
     {"–", "--"},
+    {"†", "$\\dagger$"},
     {"▲", "$\\uparrow$"},
     {"▼", "$\\downarrow$"},
     {"“", "``"},
@@ -53,6 +55,7 @@ std::string escape(std::string_view text) {
 std::string cell_text(const SheetCell& cell) {
   std::string text = escape(cell.text);
   if (cell.best) text = "\\textbf{" + text + "}";
+  if (cell.below_rule) text += "~" + escape(kBelowRule);
   if (cell.mark == Mark::kBelow) text = "\\cellcolor{blue!10}" + text + "~$\\downarrow$";
   if (cell.mark == Mark::kAbove) text = "\\cellcolor{orange!20}" + text + "~$\\uparrow$";
   for (const std::string& aside : cell.asides) text += " {\\tiny " + escape(aside) + "}";
@@ -91,19 +94,29 @@ void add_sheet(std::string& out, const Sheet& sheet) {
   out += "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
 }
 
+/// As comments: what to write about the tables is for their reader to say.
+void add_findings(std::string& out, const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    append(out, "% {}: {}\n", escape(finding.about), escape(finding.text));
+  }
+}
+
 }  // namespace
 
 std::string latex_report(const ResultSet& results, const ReportOptions& options) {
-  std::string out = "% " + escape(options.title) +
+  std::string out = "% " + escape(options.title.empty() ? default_title(results) : options.title) +
                     "\n% Needs \\usepackage{booktabs} and \\usepackage[table]{xcolor}.\n";
   if (results.runs.empty()) return out + "% There are no results yet.\n";
+  if (const std::string note = rule_note(results); !note.empty()) out += "% " + note + "\n";
   if (results.runs.size() == 1) {
+    add_findings(out, findings_of(results.runs.front()));
     for (const Sheet& sheet : sheets_of(results.runs.front())) add_sheet(out, sheet);
     return out;
   }
   for (const ExperimentRuns& experiment : experiments_of(results)) {
     out += "\n% " + escape(experiment.title) + "\n";
     for (const std::string& note : notes_of(experiment)) out += "% " + escape(note) + "\n";
+    add_findings(out, findings_of(experiment));
     for (const Sheet& sheet : sheets_of(experiment)) add_sheet(out, sheet);
     out += "\\clearpage  % LaTeX keeps only so many tables waiting\n";
   }

@@ -9,7 +9,7 @@
 namespace curnm {
 
 struct ReportOptions {
-  std::string title = "Results";
+  std::string title;  // default: what the results are of
 };
 
 /// One page that needs nothing else: style, charts and script are inside.

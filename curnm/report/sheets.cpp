@@ -14,7 +14,6 @@
 namespace curnm {
 namespace {
 
-constexpr int kScoreDigits = 3;  // as in the paper
 constexpr int kPercentDigits = 2;
 constexpr std::size_t kMostVariants = 200;  // of one training; nobody reads a thousand rows
 
@@ -24,13 +23,33 @@ SheetCell number(std::string text, double key, std::vector<std::string> asides =
   return {.text = std::move(text), .asides = std::move(asides), .key = key};
 }
 
-/// The label of a row: on narrow screens only this column stays visible.
+/// The label of a row, all in one cell: on narrow screens its column stays visible.
 SheetCell row_label(const std::string& network, const std::string& aside) {
   return {.text = network, .asides = {aside}};
 }
 
 void add_paper(SheetCell& cell, double figure, const std::string& text) {
   if (std::isfinite(figure)) cell.asides.insert(cell.asides.begin(), "paper " + text);
+}
+
+void mark_below_rule(SheetCell& cell, const BaselineScore& rule) {
+  cell.below_rule = standing(cell.key, rule) == Standing::kBelow;
+}
+
+SheetCell rule_cell(const BaselineScore& rule) {
+  SheetCell cell = number(decimal(rule.value, kScoreDigits), rule.value);
+  if (!rule.name.empty()) cell.asides = {rule.name};
+  return cell;
+}
+
+void add_mrr(SheetCell& cell, double mrr) {
+  if (std::isfinite(mrr)) cell.asides.push_back("MRR " + decimal(mrr, kScoreDigits));
+}
+
+/// The column of our miner in a table whose first one is a label; 0 if it is not there.
+std::size_t own_column(const std::vector<std::string>& miners) {
+  const auto found = std::find(miners.begin(), miners.end(), kOurs);
+  return found == miners.end() ? 0 : 1 + static_cast<std::size_t>(found - miners.begin());
 }
 
 /// Mean ± deviation; missing seeds are shown, so that no cell looks better supported than it is.
@@ -66,8 +85,7 @@ void add_candidates(SheetCell& row_label, const std::string& candidates) {
 }
 
 bool is_comparable(const ScoreTable& table) {
-  return table.miners.size() > 1 &&
-         std::find(table.miners.begin(), table.miners.end(), kOurs) != table.miners.end();
+  return table.miners.size() > 1 && own_column(table.miners) > 0;
 }
 
 bool is_ranked(const ScoreTable& table) { return table.miners.size() > 1 && table.ranks.rows > 0; }
@@ -97,7 +115,7 @@ std::string score_caption(const ScoreTable& table, std::int64_t usual_count) {
   std::string caption =
       fmt::format("Mean{} over {} unless noted.", usual_count > 1 ? " ± standard deviation" : "",
                   count_text(static_cast<std::size_t>(usual_count), "seed"));
-  if (table.miners.size() > 1) caption += " Bold: the best miner of the row.";
+  if (table.miners.size() > 1) caption += " Bold: the best of the row, as printed.";
   if (table.comparisons > 0) {
     caption += fmt::format(" ▼ below {0}, ▲ above {0}: {1}.", kOurs, test_text(table.comparisons));
   } else if (is_comparable(table)) {
@@ -122,9 +140,18 @@ Mark mark_of(const Comparison& comparison) {
   return comparison.difference < 0 ? Mark::kBelow : Mark::kAbove;
 }
 
+std::string below_rule_text() {
+  return fmt::format(" {} below the best rule without learning.", kBelowRule);
+}
+
 std::string set_text(const std::string& set) {
   if (set == "test") return "all test events";
   return set == "test_new" ? "events of new nodes" : set;
+}
+
+std::string nodes_text(const std::string& set) {
+  if (set == "test") return "all nodes";
+  return set == "test_new" ? "new nodes" : set;
 }
 
 std::string question_text(const Measure& measure) {
@@ -149,8 +176,9 @@ Sheet score_sheet(const ScoreTable& table) {
   const std::int64_t usual_count = largest_count(table);
   Sheet sheet{.title = measure_text(table.measure),
               .caption = score_caption(table, usual_count),
-              .header = {"network"}};
-  if (has_rules) sheet.caption += " Rule: the best of the rules without learning.";
+              .header = {"network"},
+              .own_column = own_column(table.miners)};
+  if (has_rules) sheet.caption += below_rule_text();
   sheet.header.insert(sheet.header.end(), table.miners.begin(), table.miners.end());
   if (comparable) sheet.header.push_back("AvgImp %");
   if (has_rules) sheet.header.push_back("rule");
@@ -162,8 +190,10 @@ Sheet score_sheet(const ScoreTable& table) {
     for (const ScoreCell& score : row.cells) {
       SheetCell cell = seeds_cell(score.seeds, usual_count);
       add_paper(cell, score.paper, decimal(score.paper, kScoreDigits));
+      add_mrr(cell, score.mrr);
+      mark_below_rule(cell, row.baseline);
       cell.mark = mark_of(score.to_ours);
-      cell.best = table.miners.size() > 1 && score.seeds.summary.mean == best;
+      cell.best = table.miners.size() > 1 && std::isfinite(cell.key) && print_alike(cell.key, best);
       cells.push_back(std::move(cell));
     }
     if (comparable) {
@@ -171,11 +201,7 @@ Sheet score_sheet(const ScoreTable& table) {
       add_paper(cells.back(), row.paper_improvement,
                 signed_decimal(row.paper_improvement, kPercentDigits));
     }
-    if (has_rules) {
-      SheetCell rule = number(decimal(row.baseline.value, kScoreDigits), row.baseline.value);
-      if (!row.baseline.name.empty()) rule.asides = {row.baseline.name};
-      cells.push_back(std::move(rule));
-    }
+    if (has_rules) cells.push_back(rule_cell(row.baseline));
     sheet.rows.push_back(std::move(cells));
   }
   if (is_ranked(table)) {
@@ -212,17 +238,26 @@ Sheet best_of_sheet(const ScoreTable& table) {
               .caption = fmt::format("The best {} of any model against the best of all other "
                                      "miners and models on each network, in percent of the latter.",
                                      kOurs),
-              .header = {"network", fmt::format("best {}", kOurs), "best other", "difference %"}};
+              .header = {"network", fmt::format("best {}", kOurs), "best other", "difference %"},
+              .own_column = 1};
+  const auto contender_cell = [](const BestOfRow& row, const BestOfRow::Contender& contender,
+                                 std::string name) {
+    SheetCell cell =
+        number(decimal(contender.mean, kScoreDigits), contender.mean, {std::move(name)});
+    mark_below_rule(cell, row.baseline);
+    return cell;
+  };
+  bool has_rules = false;
   for (const BestOfRow& row : best_of_models(table)) {
+    has_rules = has_rules || std::isfinite(row.baseline.value);
     SheetCell difference = number(signed_decimal(row.percent, kPercentDigits), row.percent);
     add_paper(difference, row.paper_percent, signed_decimal(row.paper_percent, kPercentDigits));
     sheet.rows.push_back(
-        {label(row.network),
-         number(decimal(row.ours.mean, kScoreDigits), row.ours.mean, {row.ours.model}),
-         number(decimal(row.other.mean, kScoreDigits), row.other.mean,
-                {fmt::format("{} {}", row.other.model, row.other.miner)}),
+        {label(row.network), contender_cell(row, row.ours, row.ours.model),
+         contender_cell(row, row.other, fmt::format("{} {}", row.other.model, row.other.miner)),
          std::move(difference)});
   }
+  if (has_rules) sheet.caption += below_rule_text();
   return sheet;
 }
 
@@ -232,7 +267,8 @@ Sheet runtime_sheet(const RuntimeTable& table) {
       .caption =
           "Training alone, mean of the finished runs. Small: the multiple of random's time, and "
           "milliseconds per training event.",
-      .header = {"network"}};
+      .header = {"network"},
+      .own_column = own_column(table.miners)};
   bool has_paper = false;
   sheet.header.insert(sheet.header.end(), table.miners.begin(), table.miners.end());
   for (const RuntimeTable::Row& row : table.rows) {
@@ -265,7 +301,15 @@ Sheet variant_sheet(const VariantTable& table) {
           "figure in validation, not by the test.",
       .header = {"network", "variant", fmt::format("validation {}", validated),
                  "test " + metric_text(table.measure), "difference %", "p", "seconds per epoch"},
-      .text_columns = 2};
+      .text_columns = 2,
+      .own_column = 1};
+  const bool has_rules =
+      std::any_of(table.groups.begin(), table.groups.end(),
+                  [](const auto& group) { return std::isfinite(group.baseline.value); });
+  if (has_rules) {
+    sheet.header.push_back("rule");
+    sheet.caption += below_rule_text();
+  }
   if (table.comparisons > 0) {
     sheet.caption +=
         fmt::format(" ▼ below, ▲ above the first variant: {}.", test_text(table.comparisons));
@@ -285,13 +329,17 @@ Sheet variant_sheet(const VariantTable& table) {
       }
       SheetCell seconds = number(seconds_text(row.seconds.mean), row.seconds.mean);
       add_paper(seconds, row.paper_seconds, seconds_text(row.paper_seconds));
+      SheetCell test = seeds_cell(row.seeds, first.seeds.summary.count);
+      add_mrr(test, row.mrr);
+      mark_below_rule(test, group.baseline);
       SheetCell training = row_label(group.network, fmt::format("{} {}", group.model, group.miner));
       add_candidates(training, row.candidates);
       sheet.rows.push_back(
           {std::move(training), label(row.name),
            number(mean_and_deviation(row.validation, kScoreDigits), row.validation.mean),
-           seeds_cell(row.seeds, first.seeds.summary.count), std::move(difference),
+           std::move(test), std::move(difference),
            number(p_text(row.to_first.p), row.to_first.p.value_or(kNoValue)), std::move(seconds)});
+      if (has_rules) sheet.rows.back().push_back(rule_cell(group.baseline));
     }
   }
   return sheet;
@@ -303,7 +351,7 @@ Sheet unfinished_sheet(const ExperimentRuns& experiment) {
               .header = {"network", "seed", "state", "reason"},
               .text_columns = 4};
   std::set<const RunResult*> listed;  // variants may share a run
-  for (const VariantRuns& variant : experiment.variants) {
+  for (const NamedRuns& variant : experiment.variants) {
     const std::string of = variant.name.empty() ? "" : fmt::format(" ({})", variant.name);
     for (const RunResult* run : variant.runs) {
       if (run->state == RunState::kDone || !listed.insert(run).second) continue;
@@ -408,22 +456,40 @@ Sheet run_scores_sheet(const RunResult& run) {
   Sheet sheet{.title = "Test scores",
               .caption =
                   "AP and AUC against the negatives of each protocol, and where true destinations "
-                  "stand among others, beside the best rule without learning on the same events. "
-                  "▼ below that rule, ▲ above it.",
-              .header = {"measure", "score", "rule", "AUC"}};
-  for (const Measure& measure : measures_of({&run})) {
-    const double score = find_score(run, measure.set, measure.protocol, measure.metric);
-    const double auc = find_score(run, measure.set, measure.protocol, "auc");
-    const BaselineScore rule = find_baseline({&run}, measure);
-    SheetCell cell = number(decimal(score, kScoreDigits), score);
-    if (score < rule.value) cell.mark = Mark::kBelow;
-    if (score > rule.value) cell.mark = Mark::kAbove;
-    SheetCell title = row_label(question_text(measure), set_text(measure.set));
+                  "stand among others, on all test events and on those of nodes that training has "
+                  "not seen, beside the best rule without learning on the same events." +
+                  below_rule_text(),
+              .header = {"score"},
+              .own_column = 1};
+  const std::vector<Measure> measures = measures_of({&run});
+  std::vector<std::string> sets;
+  std::vector<Measure> questions;  // of any set
+  for (const Measure& measure : measures) {
+    if (std::find(sets.begin(), sets.end(), measure.set) == sets.end()) sets.push_back(measure.set);
+    const auto same = [&](const Measure& other) {
+      return question_text(other) == question_text(measure);
+    };
+    if (std::none_of(questions.begin(), questions.end(), same)) questions.push_back(measure);
+  }
+  for (const std::string& set : sets) {
+    const std::string nodes = nodes_text(set);
+    sheet.header.insert(sheet.header.end(), {nodes, "rule, " + nodes, "AUC, " + nodes});
+  }
+  for (Measure measure : questions) {
+    SheetCell title = label(question_text(measure));
     add_candidates(title, candidates_of({&run}, measure));
-    SheetCell best = number(decimal(rule.value, kScoreDigits), rule.value);
-    if (!rule.name.empty()) best.asides = {rule.name};
-    sheet.rows.push_back({std::move(title), std::move(cell), std::move(best),
-                          number(decimal(auc, kScoreDigits), auc)});
+    std::vector<SheetCell> cells = {std::move(title)};
+    for (const std::string& set : sets) {
+      measure.set = set;
+      const double score = find_score(run, set, measure.protocol, measure.metric);
+      const double auc = find_score(run, set, measure.protocol, "auc");
+      const BaselineScore rule = find_baseline({&run}, measure);
+      cells.push_back(number(decimal(score, kScoreDigits), score));
+      mark_below_rule(cells.back(), rule);
+      cells.push_back(rule_cell(rule));
+      cells.push_back(number(decimal(auc, kScoreDigits), auc));
+    }
+    sheet.rows.push_back(std::move(cells));
   }
   return sheet;
 }

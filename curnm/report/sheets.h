@@ -21,6 +21,7 @@ struct SheetCell {
   double key = kNoValue;            // what a column of numbers is sorted by
   Mark mark = Mark::kNone;
   bool best = false;
+  bool below_rule = false;  // the best rule without learning has a higher score
 };
 
 struct Sheet {
@@ -28,11 +29,19 @@ struct Sheet {
   std::string caption;
   std::vector<std::string> header;
   std::size_t text_columns = 1;  // the leading ones; the others are numbers
+  /// The column of the method that the table is about, which stays visible on narrow screens as
+  /// the first does; 0 if there is none.
+  std::size_t own_column = 0;
   std::vector<std::vector<SheetCell>> rows;
   std::vector<std::vector<SheetCell>> footer;
 };
 
+/// What follows a score that is below the best rule, in every format.
+inline constexpr std::string_view kBelowRule = "†";
+std::string below_rule_text();  // " † below the best rule without learning."
+
 std::string set_text(const std::string& set);       // "all test events"
+std::string nodes_text(const std::string& set);     // "all nodes"
 std::string question_text(const Measure& measure);  // "AP, trans", "MRR"
 std::string measure_text(const Measure& measure);   // "AP against trans negatives, all test …"
 Sheet score_sheet(const ScoreTable& table);

@@ -45,6 +45,12 @@ std::string count_text(std::size_t count, std::string_view singular) {
   return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
 }
 
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z')
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
 std::string chosen_text(std::size_t all, std::size_t shown, std::string_view metric,
                         std::string_view how) {
   if (shown == all) return "";

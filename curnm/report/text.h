@@ -24,6 +24,7 @@ std::string signed_mean_and_deviation(const Summary& summary, int digits);
 std::string seconds_text(double seconds);  // three significant digits: "7.71", "446"
 std::string p_text(const std::optional<double>& p);
 std::string count_text(std::size_t count, std::string_view singular);  // "1 run", "2 runs"
+std::string capitalised(std::string text);                             // "All nodes"
 /// Says which of many variants are shown, where not all are (first_and_best).
 std::string chosen_text(std::size_t all, std::size_t shown, std::string_view metric,
                         std::string_view how);

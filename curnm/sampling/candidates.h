@@ -16,8 +16,9 @@ enum class CandidateKind : std::uint8_t {
   kPopular,     // the destination of a recent event of others
   kRandomPair,  // both ends drawn at random
   kFormerPair,  // a pair that met before
+  kNewPair,     // a pair that met for the first time lately
 };
-inline constexpr std::size_t kCandidateKinds = 6;
+inline constexpr std::size_t kCandidateKinds = 7;
 
 /// The question that a negative of this kind is a wrong answer to. A hard one answers the question
 /// that its miner kept it for.
@@ -28,9 +29,18 @@ constexpr Question question_of(CandidateKind kind) {
     case CandidateKind::kRandomPair:
     case CandidateKind::kFormerPair:
       return Question::kPair;
+    case CandidateKind::kNewPair:
+      return Question::kNewPair;
     default:
       return Question::kDestination;
   }
+}
+
+/// Whether an output for this question learns from negatives of the kind. That of new pairs learns
+/// from all pairs: how old a pair is when it is new differs from one period to the next.
+constexpr bool teaches(CandidateKind kind, Question question) {
+  return question_of(kind) == question ||
+         (question == Question::kNewPair && question_of(kind) == Question::kPair);
 }
 
 /// Further negatives beside the candidates, each at the time of a positive. Ascending in `rows`.

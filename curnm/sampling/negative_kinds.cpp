@@ -97,6 +97,19 @@ void NegativeKinds::add(CandidateKind kind, std::int64_t count, Row& row) const 
       });
       return;
     }
+    case CandidateKind::kNewPair: {
+      const PairId former = pairs.pairs_before(row.t);
+      if (former == 0) return;
+      // An evaluated period is about a fifth as long as what came before it. At an instant within
+      // it, each of the pairs that met first since it began is as likely as the others.
+      constexpr double kPeriod = 0.2;
+      repeat([&] {
+        const double since = kPeriod * static_cast<double>(former) * rng.uniform();
+        const PairId pair = former - 1 - static_cast<PairId>(since * rng.uniform());
+        return add_absent(pairs.src(pair), pairs.dst(pair));
+      });
+      return;
+    }
     case CandidateKind::kHard:
       break;
   }

@@ -12,10 +12,13 @@ enum class Question : std::uint8_t {
   kDestination,  // u acts: with which of all destinations?
   kPartner,      // u acts: with which of its former partners?
   kPair,         // someone acts: which pair?
+  kNewPair,      // someone acts: which of the pairs that met for the first time lately?
 };
-constexpr ChoiceNames<3> choice_names(Question) { return {"destination", "partner", "pair"}; }
-inline constexpr std::array<Question, 3> kQuestions = {Question::kDestination, Question::kPartner,
-                                                       Question::kPair};
+constexpr ChoiceNames<4> choice_names(Question) {
+  return {"destination", "partner", "pair", "new_pair"};
+}
+inline constexpr std::array<Question, 4> kQuestions = {Question::kDestination, Question::kPartner,
+                                                       Question::kPair, Question::kNewPair};
 
 /// How many scores a link has: one for everything, or one for each Question.
 enum class Outputs { kSingle, kByQuestion };
@@ -24,6 +27,6 @@ inline constexpr Field kOutputsField{
     .name = "outputs",
     .help =
         "one score for everything (single), or one for each of the questions destination, "
-        "partner and pair"};
+        "partner, pair and new_pair"};
 
 }  // namespace curnm

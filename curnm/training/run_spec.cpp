@@ -241,10 +241,11 @@ ordered_json identity_json(const RunSpec& spec, const std::string& data_name) {
 
 void create_run(const RunFolder& folder, const RunSpec& spec) {
   ReadOptions read = spec.read;
-  ordered_json options = {{"version", kVersion},        {"data", spec.data},
-                          {"read", to_json(read)},      {"data_digest", spec.data_digest},
-                          {"columns", spec.columns},    {"events", spec.extent.events},
-                          {"nodes", spec.extent.nodes}, {"threads", spec.threads}};
+  ordered_json options = {{"version", kVersion},          {"data", spec.data},
+                          {"read", to_json(read)},        {"data_digest", spec.data_digest},
+                          {"columns", spec.columns},      {"stretches", spec.stretches},
+                          {"events", spec.extent.events}, {"nodes", spec.extent.nodes},
+                          {"threads", spec.threads}};
   options.update(options_json(spec));
   folder.create(options);
 }
@@ -259,6 +260,7 @@ RunSpec read_run(const RunFolder& folder, RunUse use) {
                  .threads = json_integer(options, "threads", 0, kMostThreads)};
     from_json(options.at("read"), spec.read);
     spec.columns = options.at("columns").get<ColumnDigests>();
+    spec.stretches = options.value("stretches", StretchDigests{});
     from_json(options.at("train"), spec.train);
     spec.model = models().at(spec.train.model).defaults;
     spec.decoder = decoders().at(spec.train.decoder).defaults;
@@ -307,9 +309,10 @@ Dataset open_run_data(const RunSpec& spec, const std::string& data, bool grown) 
                       dataset.events.size(), spec.extent.events);
   }
   if (is_same_network(dataset, spec.data_digest, spec.extent, grown)) return dataset;
-  fail<UnusableRun>("{} is not the network that this run was trained on: {}{}", path,
-                    difference(dataset, {spec.data_digest, spec.extent, spec.columns}),
-                    grown ? "; new events may only come after the old ones" : "");
+  fail<UnusableRun>(
+      "{} is not the network that this run was trained on: {}{}", path,
+      difference(dataset, {spec.data_digest, spec.extent, spec.columns, spec.stretches}),
+      grown ? "; new events may only come after the old ones" : "");
 }
 
 }  // namespace curnm

@@ -15,13 +15,14 @@ namespace curnm {
 
 /// What a run is made from: enough to repeat it.
 struct RunSpec {
-  std::string version = {};      // of the program that started it; empty before that
-  std::string data = {};         // as `open_dataset` takes it
-  ReadOptions read = {};         // the same
-  std::string data_digest = {};  // of its contents; empty until they have been read
-  Extent extent = {};            // of the data
-  ColumnDigests columns = {};    // of the data, to say what differs; may be unknown
-  std::int64_t threads = 0;      // affects the last bits of the plain path; 0: unknown
+  std::string version = {};       // of the program that started it; empty before that
+  std::string data = {};          // as `open_dataset` takes it
+  ReadOptions read = {};          // the same
+  std::string data_digest = {};   // of its contents; empty until they have been read
+  Extent extent = {};             // of the data
+  ColumnDigests columns = {};     // of the data, to say what differs; may be unknown
+  StretchDigests stretches = {};  // the same
+  std::int64_t threads = 0;       // affects the last bits of the plain path; 0: unknown
   TrainOptions train = {};
   Options model = {};
   Options decoder = {};

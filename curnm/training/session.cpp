@@ -16,6 +16,7 @@ RunSpec completed(RunSpec spec, const LinkTask& task, TrainObserver& observer) {
   spec.data_digest = task.data_digest();
   spec.extent = task.dataset().extent();
   spec.columns = task.dataset().column_digests();
+  spec.stretches = task.dataset().stretch_digests(task.dataset().events.size());
   return spec;
 }
 

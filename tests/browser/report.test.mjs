@@ -13,7 +13,7 @@ import { chromium } from "playwright-core";
 
 const pages = (process.env.CURNM_REPORT_PAGE ?? "").split(",").filter(Boolean);
 const screenshots = process.env.CURNM_SCREENSHOTS;
-const desktop = { width: 1280, height: 900 };
+const desktop = { width: 1400, height: 900 };
 const tablet = { width: 800, height: 1100 };
 const phone = { width: 390, height: 844 };
 
@@ -146,9 +146,10 @@ for (const file of pages) {
     visit(file, {}, async (page) => {
       const colours = await page.evaluate(() => {
         const found = {};
-        for (const panel of document.querySelectorAll(".panel")) {
-          if (!panel.textContent.endsWith("by question")) continue;
-          for (const item of panel.nextElementSibling.children) {
+        for (const title of document.querySelectorAll("figcaption strong")) {
+          if (!title.textContent.endsWith("by question.")) continue;
+          for (const item of title.closest("figure").querySelector(".key").children) {
+            if (item.querySelector(".best-epoch")) continue;
             const style = getComputedStyle(item.querySelector("path"));
             const colour = item.querySelector(".area") ? style.fill : style.stroke;
             const [r, , b] = colour.match(/\d+/g).map(Number);
@@ -163,6 +164,85 @@ for (const file of pages) {
       if (name === "questions") assert.equal(colours.length, 3);
     }));
 
+  test(`${name}: begins with a summary, and links of the contents lead somewhere`, () =>
+    visit(file, {}, async (page) => {
+      if (name === "empty") return assert.equal(await page.locator("nav").count(), 0);
+      assert.equal(await page.locator("main section").first().getAttribute("id"), "summary");
+      assert.ok((await page.locator("#summary .findings li").count()) > 0, "nothing is answered");
+      const links = await page.locator("nav a").all();
+      assert.ok(links.length >= 4, "too few contents");
+      for (const link of links) {
+        await link.click();
+        const target = page.locator(await link.getAttribute("href"));
+        assert.equal(await target.count(), 1);
+        const heading = target.locator("h2, h3").first();
+        assert.equal(await heading.innerText(), await link.innerText());
+        assert.ok(await heading.isVisible());
+      }
+    }));
+
+  test(`${name}: headings leave out no level`, () =>
+    visit(file, {}, async (page) => {
+      const levels = await page.evaluate(() =>
+        [...document.querySelectorAll("h1, h2, h3, h4")].map((heading) => Number(heading.tagName[1])));
+      assert.equal(levels[0], 1);
+      levels.slice(1).forEach((level, i) => assert.ok(level <= levels[i] + 1, `${levels}`));
+    }));
+
+  test(`${name}: every figure has one caption, every mark an explanation`, () =>
+    visit(file, {}, async (page) => {
+      const broken = await page.evaluate(() => {
+        const broken = [];
+        for (const figure of document.querySelectorAll("figure")) {
+          const captions = figure.querySelectorAll("figcaption");
+          if (captions.length !== 1) broken.push(`${captions.length} captions`);
+          if (figure.querySelectorAll("svg.chart").length > 1) broken.push("charts share a caption");
+          if (figure.querySelector("abbr") && !captions[0].textContent.includes("†")) {
+            broken.push(`${captions[0].textContent} does not explain †`);
+          }
+        }
+        return broken;
+      });
+      assert.deepEqual(broken, []);
+      if (name === "grid" || name === "run") assert.ok((await page.locator("abbr").count()) > 0);
+    }));
+
+  test(`${name}: on a phone, labels and the method's own column stay visible`, () =>
+    visit(file, { viewport: phone }, async (page) => {
+      const lost = await page.evaluate(async () => {
+        const lost = [];
+        for (const box of document.querySelectorAll(".scroll")) {
+          if (!box.checkVisibility()) continue;
+          const frame = box.getBoundingClientRect();
+          const columns = ["th[scope=row], thead th:first-child"];
+          if (box.querySelector(".own")) columns.push(".own");
+          for (const at of [0, 0.5, 1]) {
+            box.scrollLeft = at * (box.scrollWidth - box.clientWidth);
+            for (const column of columns) {
+              for (const cell of box.querySelectorAll(column)) {
+                const { left, right } = cell.getBoundingClientRect();
+                if (left < frame.left - 1 || right > frame.right + 1) {
+                  lost.push(`${cell.textContent} at ${at}`);
+                }
+              }
+            }
+          }
+        }
+        return lost;
+      });
+      assert.deepEqual(lost, []);
+      if (name !== "empty") assert.ok((await page.locator("td.own:visible").count()) > 0);
+    }));
+
+  test(`${name}: charts of one run mark its best epoch`, () =>
+    visit(file, {}, async (page) => {
+      const isRun = (await page.locator(".group").count()) === 0; // several have a heading each
+      const charts = await page.locator("svg.chart").count();
+      const marked = await page.locator("svg.chart:has(.best-epoch)").count();
+      if (isRun) assert.equal(marked, charts);
+      assert.equal(await page.locator(".key .best-epoch").count(), marked, "the keys say so");
+    }));
+
   test(`${name}: switches show one view at a time, without scripts`, () =>
     visit(file, { javaScriptEnabled: false }, async (page) => {
       assert.notEqual((await page.locator("main").innerText()).trim(), "");
@@ -174,7 +254,7 @@ for (const file of pages) {
             await question.click();
             const shown = views.locator(".view:visible");
             assert.equal(await shown.count(), 1);
-            titles.add(await shown.locator("figcaption strong").first().innerText());
+            titles.add(await shown.locator(".sheet figcaption strong").first().innerText());
           }
         }
         assert.equal(titles.size, await views.locator(".view").count(), "each view comes up once");
@@ -184,7 +264,7 @@ for (const file of pages) {
   test(`${name}: switches work by keyboard`, () =>
     visit(file, {}, async (page) => {
       for (const views of await page.locator(".views").all()) {
-        const titleOf = () => views.locator(".view:visible figcaption strong").first().innerText();
+        const titleOf = () => views.locator(".view:visible .sheet figcaption strong").first().innerText();
         const before = await titleOf();
         await views.locator("fieldset").nth(1).locator("input").first().focus();
         await page.keyboard.press("ArrowRight");

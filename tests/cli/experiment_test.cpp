@@ -404,7 +404,8 @@ TEST_F(ExperimentCli, ReportsOfAStoreAndOfARun) {
 
   const std::string run = runs()[1]["folder"];
   EXPECT_EQ(curnm("report " + run + " --out run.html").exit_code, 0);
-  EXPECT_TRUE(contains(read("run.html"), "jodie on net with curnm negatives, seed 0: done"));
+  EXPECT_TRUE(contains(read("run.html"), "<h1>net: jodie with curnm, seed 0</h1>"));
+  EXPECT_TRUE(contains(read("run.html"), "<p class=\"lead\">Done after "));
   fs::remove(fs::path(run) / "result.json");
   const auto state = [&] { return curnm("report " + run + " --format md").out; };
   EXPECT_TRUE(contains(state(), "paused")) << state();

@@ -206,8 +206,8 @@ TEST_F(OddNetworks, EpochLinesShowEachQuestionAndStayShort) {
                                       kLight + std::string("--miner curnm --outputs questions"));
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_TRUE(contains(trained.err,
-                       "in parentheses: validation AP of the questions destination/partner/pair"));
-  EXPECT_TRUE(contains(trained.err, "  share 0.33/0.33/0.33  pi 1.00/1.00/1.00  ")) << trained.err;
+                       "in parentheses: validation AP of the questions destination/partner/pair/new_pair"));
+  EXPECT_TRUE(contains(trained.err, "  share 0.25/0.25/0.25/0.25  pi 1.00/1.00/1.00/1.00  ")) << trained.err;
   std::istringstream lines(trained.err);
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("epoch ")) continue;

@@ -78,10 +78,16 @@ TEST_F(TablesCli, WhatDiffersFromTheDataOfARunIsSaid) {
   EXPECT_TRUE(contains(shorter.err, "it has 790 events instead of 800")) << shorter.err;
   ASSERT_EQ(shell("sed 's/,1700000000$/,1700000001/' ratings.csv > time.csv").exit_code, 0);
   const CommandResult time = curnm("eval run --data time.csv");
-  EXPECT_TRUE(contains(time.err, "as many events and nodes, but another time (")) << time.err;
+  EXPECT_TRUE(contains(time.err, "as many events and nodes, but another time, ")) << time.err;
   ASSERT_EQ(shell("sed '2s/,0,17/,9,17/' ratings.csv > feature.csv").exit_code, 0);
   const CommandResult feature = curnm("eval run --data feature.csv");
-  EXPECT_TRUE(contains(feature.err, "another edge features (")) << feature.err;
+  EXPECT_TRUE(contains(feature.err,
+                       "another edge features, the first event that differs is "
+                       "between 1 and 12 ("))
+      << feature.err;
+  ASSERT_EQ(shell("sed '401s/,[0-9.]*,17/,9,17/' ratings.csv > later.csv").exit_code, 0);
+  const CommandResult later = curnm("eval run --data later.csv");
+  EXPECT_TRUE(contains(later.err, "between 388 and 400 (")) << later.err;
 }
 
 TEST_F(TablesCli, FewTestEventsAreSaidWithTheFigures) {

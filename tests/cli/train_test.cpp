@@ -71,6 +71,42 @@ TEST_F(TrainCli, ARunLeavesOptionsMetricsResultAndCheckpoint) {
   EXPECT_TRUE(found.contains("best_epoch"));
 }
 
+TEST_F(TrainCli, OptionsFromAFile) {
+  write("run.yml",
+        "data: net\nmodel: jodie\nwidth: 16\ntime-width: 8\nbatch: 50\n"
+        "walk: off\nlearning-rate: 1e-3\nepochs: 1\nout: file\n");
+  const CommandResult from_file = curnm("train --config run.yml");
+  ASSERT_EQ(from_file.exit_code, 0) << from_file.err;
+  ASSERT_EQ(curnm(train("flags", 1)).exit_code, 0);
+  EXPECT_EQ(result("file"), result("flags"));
+
+  ASSERT_EQ(curnm("train --config run.yml --epochs 2 --out both").exit_code, 0);
+  EXPECT_EQ(json::parse(read("both/result.json"))["epochs"], 2) << "the command line wins";
+
+  write("run.yml", "data: net\nepoch: 1\n");
+  const CommandResult unknown = curnm("train --config run.yml");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_TRUE(contains(unknown.err, "run.yml:2:1: unknown key 'epoch'; did you mean 'epochs'?"))
+      << unknown.err;
+  EXPECT_EQ(curnm("train --config nothing.yml").exit_code, 1);
+  EXPECT_EQ(curnm("train --resume both --config run.yml").exit_code, 2);
+}
+
+TEST_F(TrainCli, FiguresForTensorBoard) {
+  ASSERT_EQ(curnm(train("run", 2) + " --until-epoch 1 --log-dir board").exit_code, 0);
+  ASSERT_EQ(curnm("train --resume run --log-dir board").exit_code, 0);
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder_ / "board")) {
+    files.push_back(read("board/" + entry.path().filename().string()));
+  }
+  ASSERT_EQ(files.size(), 2U) << "one for each process";
+  const auto has = [&](const char* tag) {
+    return std::ranges::count_if(files, [&](const auto& file) { return contains(file, tag); });
+  };
+  EXPECT_EQ(has("validation/trans"), 2);
+  EXPECT_EQ(has("test/trans"), 1) << "the test comes once";
+}
+
 TEST_F(TrainCli, EvaluationRepeatsTheTestToTheBit) {
   ASSERT_EQ(curnm(train("run")).exit_code, 0);
   const json once = json::parse(curnm("eval run --json").out);

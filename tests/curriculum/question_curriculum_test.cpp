@@ -21,17 +21,18 @@ TEST(QuestionCurriculumTest, StartsAlike) {
   const QuestionCurriculum curriculum = made();
   for (const Question question : kQuestions) {
     EXPECT_EQ(curriculum.pi(question), 1);
-    EXPECT_DOUBLE_EQ(curriculum.share(question), 1 / 3.0);
+    EXPECT_DOUBLE_EQ(curriculum.share(question), 0.25);
   }
 }
 
-// 1 - AP is .1, .3, .1 of .5 in all: 1/6 and half of 1/5, 3/5, 1/5.
+// 1 - AP is .1, .3, .1 of .5 in all: 1/8 and half of 1/5, 3/5, 1/5; nothing is known of new pairs.
 TEST(QuestionCurriculumTest, WhatIsLeftToLearnDecidesShares) {
   QuestionCurriculum curriculum = made();
   curriculum.record({{kDestination, 0.9}, {kPartner, 0.7}, {kPair, 0.9}});
-  EXPECT_NEAR(curriculum.share(kDestination), 1 / 6.0 + 0.1, 1e-12);
-  EXPECT_NEAR(curriculum.share(kPartner), 1 / 6.0 + 0.3, 1e-12);
-  EXPECT_NEAR(curriculum.share(kPair), 1 / 6.0 + 0.1, 1e-12);
+  EXPECT_NEAR(curriculum.share(kDestination), 1 / 8.0 + 0.1, 1e-12);
+  EXPECT_NEAR(curriculum.share(kPartner), 1 / 8.0 + 0.3, 1e-12);
+  EXPECT_NEAR(curriculum.share(kPair), 1 / 8.0 + 0.1, 1e-12);
+  EXPECT_NEAR(curriculum.share(Question::kNewPair), 1 / 8.0, 1e-12);
 }
 
 TEST(QuestionCurriculumTest, EachQuestionHasItsOwnDifficulty) {
@@ -47,8 +48,8 @@ TEST(QuestionCurriculumTest, EachQuestionHasItsOwnDifficulty) {
 TEST(QuestionCurriculumTest, AQuestionOutsideTheGoalKeepsTheLeastShare) {
   QuestionCurriculum curriculum = made();
   curriculum.record({{kPair, 0.8}});
-  EXPECT_NEAR(curriculum.share(kPair), 1 / 6.0 + 0.5, 1e-12);
-  EXPECT_NEAR(curriculum.share(kPartner), 1 / 6.0, 1e-12);
+  EXPECT_NEAR(curriculum.share(kPair), 1 / 8.0 + 0.5, 1e-12);
+  EXPECT_NEAR(curriculum.share(kPartner), 1 / 8.0, 1e-12);
   EXPECT_EQ(curriculum.pi(kPartner), 1);
 }
 
@@ -57,7 +58,7 @@ TEST(QuestionCurriculumTest, NothingLeftOrNotANumberChangesNoShare) {
   curriculum.record({{kDestination, 1}, {kPartner, 1}, {kPair, 1}});
   curriculum.record({{kDestination, std::nan("")}, {kPartner, 0.5}, {kPair, 0.5}});
   for (const Question question : kQuestions) {
-    EXPECT_DOUBLE_EQ(curriculum.share(question), 1 / 3.0);
+    EXPECT_DOUBLE_EQ(curriculum.share(question), 0.25);
   }
 }
 

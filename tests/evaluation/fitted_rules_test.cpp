@@ -33,7 +33,7 @@ TEST(FittedRulesTest, AreAFunctionOfTheTask) {
   const std::vector<Timestamp> t(5, task.log().time.back());
   for (const auto make : {best_statistic, age_regression}) {
     const Scores scores = make(task)->score({u, v, t}, t[0]);
-    EXPECT_EQ(scores.outputs, 3);
+    EXPECT_EQ(scores.outputs, 4);
     EXPECT_EQ(scores, make(again)->score({u, v, t}, t[0]));
   }
 }

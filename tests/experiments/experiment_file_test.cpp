@@ -259,7 +259,7 @@ TEST(ExperimentFileLimits, DocumentsWithoutEndAreRefused) {
 }
 
 TEST(ExperimentFileLimits, Size) {
-  EXPECT_NE(parse_error(std::string((1 << 20) + 1, '#')).find("more than an experiment has"),
+  EXPECT_NE(parse_error(std::string((1 << 20) + 1, '#')).find("more than such a file has"),
             std::string::npos);
   EXPECT_NE(parse_error("seeds: [" + list_of(100'001, "{}") + "]").find("more than 100000 values"),
             std::string::npos);

@@ -10,20 +10,13 @@ namespace curnm {
 namespace {
 
 using testing::add_cell;
+using testing::add_seeds;
 using testing::failed_run;
 using testing::scored_run;
 using Names = std::vector<std::string>;
 using Scores = std::vector<double>;
 
 const Measure kTrans = {"test", "trans", "ap"};
-
-void add_seeds(ResultSet& results, const std::string& network, const std::string& model,
-               const std::string& miner, const Scores& scores) {
-  for (std::size_t seed = 0; seed < scores.size(); ++seed) {
-    add_cell(results, "main", "",
-             scored_run(network, model, miner, static_cast<std::int64_t>(seed), scores[seed]));
-  }
-}
 
 ScoreTable table_of(const ResultSet& results, const Measure& measure = kTrans) {
   return score_table(grid_of(experiments_of(results).at(0).grid()), measure);

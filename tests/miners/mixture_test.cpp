@@ -47,10 +47,10 @@ struct TwoPositives {
 TEST(LearnByQuestionTest, EachOutputLearnsFromItsOwnNegatives) {
   const TwoPositives scene;
   const Links links(scene.batch(), scene.candidates);
-  // Rows: two positives, three negatives; columns: destination, partner, pair.
-  const Tensor logits = at::tensor({1.0F, 2.0F, 9.0F, -1.0F, 0.5F, 9.0F, 0.3F, 9.0F, 9.0F, 9.0F,
-                                    0.7F, 9.0F, 9.0F, -0.4F, 9.0F})
-                            .view({5, 3})
+  // Rows: two positives, three negatives; columns: destination, partner, pair, new pair.
+  const Tensor logits = at::tensor({1.0F, 2.0F, 9.0F, 9.0F, -1.0F, 0.5F, 9.0F, 9.0F,  0.3F, 9.0F,
+                                    9.0F, 9.0F, 9.0F, 0.7F, 9.0F,  9.0F, 9.0F, -0.4F, 9.0F, 9.0F})
+                            .view({5, 4})
                             .requires_grad_(true);
   const GivenLogits decoder(logits);
   const Mined mined = learn_by_question({links, at::zeros({links.roots().size(), 1})},
@@ -58,10 +58,10 @@ TEST(LearnByQuestionTest, EachOutputLearnsFromItsOwnNegatives) {
   const double destination = (pos(1) + pos(-1)) / 2 + neg(0.3);
   const double partner = (pos(2) + pos(0.5)) / 2 + (neg(0.7) + neg(-0.4)) / 2;
   EXPECT_NEAR(mined.loss.item<double>(), destination + partner, 1e-6)
-      << "nothing teaches the third output, not even the positives";
+      << "nothing teaches the outputs of pairs, not even the positives";
   mined.loss.backward();
   for (const auto& [row, column] :
-       {std::pair(0, 2), std::pair(1, 2), std::pair(2, 1), std::pair(3, 0), std::pair(4, 2)}) {
+       {std::pair(0, 2), std::pair(1, 3), std::pair(2, 1), std::pair(3, 0), std::pair(4, 2)}) {
     EXPECT_EQ(logits.grad()[row][column].item<double>(), 0) << row << " " << column;
   }
 }
@@ -76,15 +76,32 @@ TEST(LearnByQuestionTest, OneOutputLearnsFromAll) {
               (pos(1) + pos(-1)) / 2 + (neg(0.3) + neg(0.7) + neg(-0.4)) / 3, 1e-6);
 }
 
+// Columns: destination, partner, pair, new pair.
+TEST(LearnByQuestionTest, AllPairsTeachAboutNewOnes) {
+  TwoPositives scene;
+  scene.candidates.extra.kinds = {CandidateKind::kRandomPair, CandidateKind::kFormerPair,
+                                  CandidateKind::kNewPair};
+  const Links links(scene.batch(), scene.candidates);
+  const GivenLogits decoder(at::zeros({5, 4}));
+  const Tensor weights = question_weights(links, scene.candidates.extra, decoder);
+  const float third = 1 / 3.0F;
+  const Tensor expected =
+      at::tensor({0.0F,  0.0F,   0.5F, 0.5F, 0.0F,  0.0F,   0.5F, 0.5F, 0.0F, 0.0F,
+                  -0.5F, -third, 0.0F, 0.0F, -0.5F, -third, 0.0F, 0.0F, 0.0F, -third})
+          .view({5, 4});
+  EXPECT_TRUE(at::equal(weights, expected)) << weights;
+}
+
 // The two former partners of the scene have weights 1/3 and 2/3 where their logits are 0 and ln 4.
 TEST(LearnByQuestionTest, TheHardestCountMost) {
   const TwoPositives scene;
   const Links links(scene.batch(), scene.candidates);
   const float hard = std::log(4.0F);
-  const GivenLogits decoder(at::tensor({1.0F, 2.0F, 0.0F, -1.0F, 0.5F, 0.0F, 0.3F, 0.0F, 0.0F, 0.0F,
-                                        0.0F, 0.0F, 0.0F, hard, 0.0F})
-                                .view({5, 3}));
-  const std::vector<double> pi = {0.5, 0.9, 1};
+  const GivenLogits decoder(
+      at::tensor({1.0F, 2.0F, 0.0F, 0.0F, -1.0F, 0.5F, 0.0F, 0.0F, 0.3F, 0.0F,
+                  0.0F, 0.0F, 0.0F, 0.0F, 0.0F,  0.0F, 0.0F, hard, 0.0F, 0.0F})
+          .view({5, 4}));
+  const std::vector<double> pi = {0.5, 0.9, 1, 1};
   const Mined mined = learn_by_question({links, at::zeros({links.roots().size(), 1})},
                                         scene.candidates.extra, decoder, pi);
   const double destination = (pos(1) + pos(-1)) / 2 + neg(0.3);
@@ -102,16 +119,17 @@ TEST(QuestionCurnmTest, TheBudgetIsDividedByTheSharesOfQuestions) {
     for (const CandidateKind kind : candidates.extra.kinds) found[question_of(kind)] += 1 / 1500.0;
     return found;
   };
-  for (const auto& [question, count] : counts()) EXPECT_NEAR(count, 1, 0.06) << name_of(question);
+  for (const auto& [question, count] : counts())
+    EXPECT_NEAR(count, 0.75, 0.06) << name_of(question);
   EXPECT_TRUE(
       miner->end_epoch({.ap = {{"random", 0.9}, {"source_historical", 0.7}, {"trans", 0.9}}})
           .empty())
       << "there is nothing to gain on";
   const auto after = counts();
-  EXPECT_NEAR(after.at(Question::kDestination), 3 * (1 / 6.0 + 0.1), 0.06);
-  EXPECT_NEAR(after.at(Question::kPartner), 3 * (1 / 6.0 + 0.3), 0.06);
+  EXPECT_NEAR(after.at(Question::kDestination), 3 * (1 / 8.0 + 0.1), 0.06);
+  EXPECT_NEAR(after.at(Question::kPartner), 3 * (1 / 8.0 + 0.3), 0.06);
   const auto facts = miner->telemetry();
-  EXPECT_NEAR(facts.at("share_partner"), 1 / 6.0 + 0.3, 1e-12);
+  EXPECT_NEAR(facts.at("share_partner"), 1 / 8.0 + 0.3, 1e-12);
   EXPECT_EQ(facts.at("pi_pair"), 1);
   const auto gains = miner->end_epoch({.ap = {{"random", 0.8}, {"trans", 0.95}}});
   EXPECT_EQ(gains.size(), 2U) << "partners were not measured";
@@ -126,6 +144,7 @@ TEST(MixtureMinerTest, ProposesWhatWasAskedFor) {
                                                {"mix-popular", "1"},
                                                {"mix-random-pairs", "0"},
                                                {"mix-former-pairs", "2"},
+                                               {"mix-new-pairs", "1"},
                                                {"outputs", "single"}});
   const EventBatch late = network.batch(150, 200);
   const Candidates found = miner->propose(late, Rng(1, Stream::kTest));
@@ -133,7 +152,8 @@ TEST(MixtureMinerTest, ProposesWhatWasAskedFor) {
   for (const CandidateKind kind : found.extra.kinds) ++counts[kind];
   EXPECT_EQ(counts, (std::map<CandidateKind, std::int64_t>{{CandidateKind::kRandom, 150},
                                                            {CandidateKind::kPopular, 50},
-                                                           {CandidateKind::kFormerPair, 100}}));
+                                                           {CandidateKind::kFormerPair, 100},
+                                                           {CandidateKind::kNewPair, 50}}));
   EXPECT_EQ(miner->outputs(), Outputs::kSingle);
   EXPECT_EQ(network.miner("mixture")->outputs(), Outputs::kByQuestion);
 }
@@ -159,7 +179,8 @@ TEST(MixtureMinerTest, OfNothingIsRefused) {
         network.miner("mixture", {{"mix-random", "0"},
                                   {"mix-history", "0"},
                                   {"mix-random-pairs", "0"},
-                                  {"mix-former-pairs", "0"}});
+                                  {"mix-former-pairs", "0"},
+                                  {"mix-new-pairs", "0"}});
       },
       {"mixture of nothing"}));
 }

@@ -39,25 +39,52 @@ TEST(NiceTicksTest, EncloseTheRange) {
 TEST(LineChartTest, GapsLiftThePen) {
   const std::string chart = line_chart(
       {"title", {{"a", 0, {{0, .5}, {1, kNoValue}, {2, .7}, {3, .6}}}}, {0, 3}, Range{0, 1}});
-  // From 42 to 346 pixels for epochs 0 to 3, from 138 up to 8 for 0 to 1.
-  EXPECT_NE(chart.find("d=\"M42 73M244.7 47L346 60\""), std::string::npos) << chart;
+  // From 52 to 346 pixels for epochs 0 to 3, from 138 up to 8 for 0 to 1.
+  EXPECT_NE(chart.find("d=\"M52 73M248 47L346 60\""), std::string::npos) << chart;
   EXPECT_EQ(testing::tag_fault(chart), "");
 }
 
 TEST(LineChartTest, BandsAreMeanPlusMinusSpread) {
   const std::string chart =
       line_chart({"title", {{"a", 2, {{0, .5, .1}, {3, .5, .5}}}}, {0, 3}, Range{0, 1}});
-  EXPECT_NE(chart.find("<path class=\"band s2\" d=\"M42 60L346 8L346 138L42 86Z\"/>"),
+  EXPECT_NE(chart.find("<path class=\"band s2\" d=\"M52 60L346 8L346 138L52 86Z\"/>"),
             std::string::npos)
       << chart;
+}
+
+// Two curves that are the same: each has markers of its own at every other epoch.
+TEST(LineChartTest, MarkersTakeTurns) {
+  const std::vector<Point> points = {{0, .5}, {1, .5}, {2, .5}, {3, .5}};
+  const std::string chart =
+      line_chart({"title", {{"a", 1, points}, {"b", 1, points}}, {0, 3}, Range{0, 1}});
+  const std::string square = "h5v5h-5z";  // its upper left corner is 2.5 above and left of a point
+  EXPECT_NE(chart.find("<path class=\"dots s1\" d=\"M49.5 70.5" + square + "M245.5 70.5" + square),
+            std::string::npos)
+      << chart;
+  EXPECT_NE(chart.find("<path class=\"dots s1\" d=\"M147.5 70.5" + square + "M343.5 70.5" + square),
+            std::string::npos)
+      << chart;
+}
+
+TEST(LineChartTest, TheBestEpochIsMarkedInChartAndKey) {
+  EpochChart chart = {"title", {{"a", 0, {{0, .5}, {3, .5}}}}, {0, 3}, Range{0, 1}};
+  EXPECT_EQ((line_chart(chart) + line_key(chart)).find("best"), std::string::npos);
+  chart.best_epoch = 1.5;
+  for (const std::string& drawn : {line_chart(chart), area_chart(chart)}) {
+    EXPECT_NE(drawn.find("<path class=\"best-epoch\" d=\"M199 8V138\"/>"), std::string::npos)
+        << drawn;
+  }
+  chart.best_epoch = 2;
+  EXPECT_NE(line_key(chart).find("</svg>best epoch, 2</li>"), std::string::npos);
+  EXPECT_NE(area_key(chart).find("</svg>best epoch, 2</li>"), std::string::npos);
 }
 
 TEST(AreaChartTest, LayersLieOnEachOther) {
   const std::string chart =
       area_chart({"t", {{"a", 0, {{0, .5}, {1, .5}}}, {"b", 1, {{0, .5}, {1, .25}}}}, {0, 1}, {}});
-  EXPECT_NE(chart.find("class=\"area a0\" d=\"M42 73L346 73L346 138L42 138Z\""), std::string::npos)
+  EXPECT_NE(chart.find("class=\"area a0\" d=\"M52 73L346 73L346 138L52 138Z\""), std::string::npos)
       << chart;
-  EXPECT_NE(chart.find("class=\"area a1\" d=\"M42 8L346 40.5L346 73L42 73Z\""), std::string::npos)
+  EXPECT_NE(chart.find("class=\"area a1\" d=\"M52 8L346 40.5L346 73L52 73Z\""), std::string::npos)
       << chart;
 }
 

@@ -105,13 +105,90 @@ TEST(HtmlReportTest, HasEachTableAndFigure) {
   EXPECT_NE(page.find("<h2>main</h2>"), std::string::npos);
   EXPECT_NE(page.find("<h2>ablation</h2>"), std::string::npos);
   EXPECT_EQ(count_of(page, "class=\"view set-"), 2U * 2 * 5);  // experiments, sets, questions
-  EXPECT_EQ(count_of(page, ">curriculum of curnm<"), 4U);      // networks and models
-  EXPECT_EQ(count_of(page, ">pools of curnm<"), 4U);
+  EXPECT_EQ(count_of(page, ">Curriculum of curnm.<"), 4U);     // networks and models
+  EXPECT_EQ(count_of(page, ">Pools of curnm.<"), 4U);
   EXPECT_NE(page.find("out of memory"), std::string::npos);
   EXPECT_NE(page.find("paired two-sided t-test"), std::string::npos);
   EXPECT_NE(page.find("class=\"whisker\""), std::string::npos);
   EXPECT_NE(page.find("paper 0.824"), std::string::npos);
   EXPECT_NE(page.find("recency-src-dst"), std::string::npos);
+}
+
+TEST(HtmlReportTest, BeginsWithContentsAndASummary) {
+  const std::string page = html_report(grid_with_gaps(), {});
+  const std::size_t contents = page.find("<nav aria-label=\"Contents\">");
+  const std::size_t summary = page.find("<section id=\"summary\"><h2>Summary</h2>");
+  ASSERT_NE(contents, std::string::npos);
+  EXPECT_LT(contents, summary);
+  EXPECT_LT(summary, page.find("<section id=\"e0\">"));
+  EXPECT_NE(page.find("<li><strong>AP, trans:</strong> "), std::string::npos);
+  std::size_t links = 0;
+  const std::string link = "<a href=\"#";
+  for (std::size_t at = page.find(link); at != page.npos; at = page.find(link, at + 1)) {
+    const std::size_t name = at + link.size();
+    const std::string target = page.substr(name, page.find('"', name) - name);
+    EXPECT_EQ(count_of(page, "<section id=\"" + target + "\">"), 1U) << target;
+    ++links;
+  }
+  EXPECT_GT(links, 8U);
+}
+
+TEST(HtmlReportTest, WhatIsBelowTheRuleIsMarkedInEveryTable) {
+  ResultSet results;
+  for (const char* experiment : {"main", "ablation"}) {
+    for (const char* miner : {"random", "curnm"}) {
+      RunResult run = testing::scored_run("uci", "tgn", miner, 0, *miner == 'r' ? .6 : .8);
+      run.baselines = {{"test", "trans", "ages", .7}};
+      const bool is_variant = *experiment == 'a';
+      if (is_variant) run.miner = "curnm";
+      add_cell(results, experiment, is_variant ? miner : "", std::move(run));
+    }
+  }
+  const std::string below =
+      "0.600&nbsp;<abbr title=\"below the best rule without learning\">†</abbr>";
+  const std::string page = html_report(results, {});
+  EXPECT_EQ(count_of(page, below), 3U) << "scores of the miners, best of all models, variants";
+  EXPECT_EQ(count_of(page, "<abbr"), 3U) << "nothing else is below";
+  EXPECT_EQ(count_of(page, "<small>0.600 †</small>"), 2U) << "next in the tables of who is best";
+  EXPECT_EQ(count_of(html_report({.runs = {results.runs[0]}}, {}), below), 1U);
+}
+
+TEST(HtmlReportTest, ScoresThatPrintAlikeShareTheBold) {
+  ResultSet results;
+  add_cell(results, "main", "", testing::scored_run("uci", "tgn", "random", 0, .8004));
+  add_cell(results, "main", "", testing::scored_run("uci", "tgn", "ens", 0, .7996));
+  add_cell(results, "main", "", testing::scored_run("uci", "tgn", "curnm", 0, .7994));
+  const std::string page = html_report(results, {});
+  EXPECT_EQ(count_of(page, "<td class=\"best\" data-key="), 2U);
+  EXPECT_NE(page.find("<td class=\"own\" data-key=\"0.7994\">0.799"), std::string::npos);
+}
+
+TEST(HtmlReportTest, RankingsAreBesideAP) {
+  ResultSet results = full_grid({"uci"}, {"tgn"}, /*seeds=*/2, /*epochs=*/3);
+  for (RunResult& run : results.runs) testing::add_ranking(run, .5);
+  const std::string page = html_report(results, {});
+  // Five miners under five protocols, on all events and on those of new nodes.
+  EXPECT_EQ(count_of(page, "<small>MRR 0.500</small>"), 25U);
+  EXPECT_EQ(count_of(page, "<small>MRR 0.450</small>"), 25U);
+}
+
+// A pool that never has hard negatives has no area for them, so the key does not name them.
+TEST(HtmlReportTest, KeysNameOnlyWhatIsDrawn) {
+  ResultSet single{.runs = {full_run("uci", "tgn", "curnm", 0, .9, 5)}};
+  const std::string page = html_report(single, {});
+  const std::size_t pools = page.find(">Pools of curnm.<");
+  EXPECT_EQ(page.substr(pools, page.find("</ul>", pools) - pools).find("hard"), std::string::npos);
+  for (EpochMetrics& epoch : single.runs[0].curve) {
+    auto metrics = nlohmann::ordered_json::parse(epoch.metrics);
+    metrics.erase("mining.delta");
+    metrics.erase("mining.false_negative_share");
+    epoch.metrics = metrics.dump();
+  }
+  EXPECT_NE(page.find("δ: the weight"), std::string::npos);
+  EXPECT_NE(page.find("false negatives: the share"), std::string::npos);
+  const std::string without = html_report(single, {});
+  EXPECT_EQ(without.find("δ"), std::string::npos);
+  EXPECT_EQ(without.find("false negatives"), std::string::npos);
 }
 
 TEST(HtmlReportTest, AnEmptySetSaysSo) {
@@ -121,11 +198,16 @@ TEST(HtmlReportTest, AnEmptySetSaysSo) {
 TEST(HtmlReportTest, ASingleRunShowsAllOfIt) {
   const ResultSet single{.runs = {full_run("uci", "tgn", "curnm", 7, .9, 20)}};
   const std::string page = html_report(single, {});
-  for (const char* part : {">validation AP<", ">curriculum of curnm<", ">pools of curnm<",
-                           ">loss parts<", ">selected negatives<", "recency-src-dst",
-                           "AP, source_historical", "events of new nodes"}) {
+  for (const char* part :
+       {">Validation AP.<", ">Curriculum of curnm.<", ">Pools of curnm.<", ">Loss parts.<",
+        ">Selected negatives.<", "recency-src-dst", "AP, source_<wbr>historical", "all nodes",
+        "AUC, new nodes", "<h1>uci: tgn with curnm, seed 7</h1>",
+        "Done after 20 epochs, of which epoch 13 is the best."}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
+  EXPECT_EQ(count_of(page, "best epoch, 13</li>"), count_of(page, "<svg class=\"chart\""))
+      << "every chart says which line is the best epoch";
+  EXPECT_EQ(count_of(page, "<figure"), count_of(page, "<figcaption"));
 }
 
 TEST(HtmlReportTest, ACurriculumByQuestionIsDrawn) {
@@ -133,8 +215,8 @@ TEST(HtmlReportTest, ACurriculumByQuestionIsDrawn) {
   const std::string page = html_report({.runs = {run}}, {});
   EXPECT_EQ(tag_fault(page), "");
   for (const char* part :
-       {">validation AP by question<", ">negatives by question<", ">difficulty π by question<",
-        ">negatives</li>", "questions: negatives by question"}) {
+       {">Validation AP by question.<", ">Negatives by question.<", ">Difficulty π by question.<",
+        ">negatives</li>", "uci · light, seed 0: Negatives by question"}) {
     EXPECT_EQ(count_of(page, part), 1U) << part;
   }
   const std::string without =
@@ -151,7 +233,7 @@ TEST(HtmlReportTest, OfSeveralRunsThoseWithACurriculumByQuestionShowIt) {
   const std::string page = html_report(results, {});
   EXPECT_EQ(tag_fault(page), "");
   EXPECT_EQ(count_of(page, "<h4>uci · light · curnm: questions</h4>"), 1U);
-  EXPECT_EQ(count_of(page, ">negatives by question<"), 1U);
+  EXPECT_EQ(count_of(page, ">Negatives by question.<"), 1U);
 }
 
 // A question that the network cannot measure has no AP, but a share of the negatives.
@@ -168,9 +250,9 @@ TEST(HtmlReportTest, AQuestionWithoutAPIsLeftOut) {
   const std::string two = without("validation.source_historical");
   EXPECT_EQ(count_of(two, ">partner</li>"), 2U) << "share and difficulty";
   EXPECT_EQ(count_of(two, ">pair</li>"), 3U);
-  EXPECT_NE(two.find(">negatives by question<"), std::string::npos);
+  EXPECT_NE(two.find(">Negatives by question.<"), std::string::npos);
   const std::string one = without("validation.trans");
-  EXPECT_EQ(one.find(">validation AP by question<"), std::string::npos) << "that of the run";
+  EXPECT_EQ(one.find(">Validation AP by question.<"), std::string::npos) << "that of the run";
 }
 
 TEST(HtmlReportTest, RunsThatJustBeganMakeAPage) {
@@ -194,8 +276,8 @@ TEST(HtmlReportTest, PoolsThatAreNotKnownInEveryEpochAreNotStacked) {
     epoch.metrics = metrics.dump();
   }
   const std::string page = html_report(single, {});
-  EXPECT_EQ(page.find("\"panel\">pools of curnm<"), std::string::npos);
-  EXPECT_EQ(page.find("\"panel\">selected negatives<"), std::string::npos);
+  EXPECT_EQ(page.find(">Pools of curnm.<"), std::string::npos);
+  EXPECT_EQ(page.find(">Selected negatives.<"), std::string::npos);
   EXPECT_NE(page.find("α / 0.004<"), std::string::npos);  // scaled, though it comes second now
 }
 

@@ -60,6 +60,15 @@ TEST(MarkdownReportTest, LiteralTable) {
   EXPECT_NE(text.find("| uci (tgn ens) | 0 | failed | out of memory |"), std::string::npos);
 }
 
+TEST(MarkdownReportTest, BeginsWithTheAnswers) {
+  EXPECT_NE(
+      markdown_report(two_miners(), {})
+          .find("\n## main\n\n- **AP, trans:** curnm is best with 0.865, significantly ahead of "
+                "random (0.810, p = 0.003).\n"),
+      std::string::npos)
+      << markdown_report(two_miners(), {});
+}
+
 TEST(MarkdownReportTest, UnfinishedRunsAreToldApartByTheirVariant) {
   ResultSet results;
   add_cell(results, "main", "complete", scored_run("uci", "tgn", "curnm", 0, .9));
@@ -125,9 +134,17 @@ TEST(TextReportsTest, PrintNoNaNAndRepeatThemselves) {
 
 TEST(TextReportsTest, SingleRunsAndNothing) {
   const ResultSet single{.runs = {testing::full_run("uci", "tgn", "curnm", 0, .9, 5)}};
-  EXPECT_NE(markdown_report(single, {}).find("| AP, trans (all test events) | 0.900 ▲ |"),
+  EXPECT_NE(markdown_report(single, {})
+                .find("| score | all nodes | rule, all nodes | AUC, all nodes | new nodes | rule, "
+                      "new nodes "
+                      "| AUC, new nodes |"),
             std::string::npos);
-  EXPECT_NE(latex_report(single, {}).find("AP, trans {\\tiny all test events}"), std::string::npos);
+  EXPECT_NE(markdown_report(single, {})
+                .find("| AP, trans | 0.900 | 0.800 (recency-src-dst) | 0.890 | 0.860 | 0.800 "
+                      "(recency-src-dst) | 0.850 |"),
+            std::string::npos);
+  EXPECT_NE(latex_report(single, {}).find("AP, trans & 0.900 & 0.800 {\\tiny recency-src-dst}"),
+            std::string::npos);
   EXPECT_NE(markdown_report({}, {}).find("no results yet"), std::string::npos);
   EXPECT_NE(latex_report({}, {}).find("no results yet"), std::string::npos);
 }
@@ -140,10 +157,11 @@ TEST(TextReportsTest, RankingsAreBesideTheBestRulesAndSayAmongHowMany) {
                                        {"test", "mrr", "candidates", 20}});
   run.baselines.push_back({"test", "mrr", "ages", .625});
   const std::string single = markdown_report({.runs = {run}}, {});
-  EXPECT_NE(single.find("| MRR (all test events, among 20) | 0.500 ▼ | 0.625 (ages) | – |"),
+  EXPECT_NE(single.find("| MRR (among 20) | 0.500 † | 0.625 (ages) | – | – | – | – |"),
             std::string::npos)
       << single;
-  EXPECT_NE(single.find("| Hits@10 (all test events, among 20) | 0.750 | – | – |"),
+  EXPECT_NE(single.find("| Hits@10 (among 20) | 0.750 | – | – | – | – | – |"), std::string::npos);
+  EXPECT_NE(latex_report({.runs = {run}}, {}).find("& 0.500~$\\dagger$ & 0.625"),
             std::string::npos);
 
   ResultSet results;
@@ -153,7 +171,7 @@ TEST(TextReportsTest, RankingsAreBesideTheBestRulesAndSayAmongHowMany) {
   const std::string grid = markdown_report(results, {});
   EXPECT_NE(grid.find("### MRR of true destinations among others, all test events"),
             std::string::npos);
-  EXPECT_NE(grid.find("| uci (tgn, among 20) | **0.500** | **0.500** | 0.00 | 0.625 (ages) |"),
+  EXPECT_NE(grid.find("| uci (tgn, among 20) | **0.500** † | **0.500** † | 0.00 | 0.625 (ages) |"),
             std::string::npos)
       << grid;
   EXPECT_NE(grid.find("### Hits@10 of true"), std::string::npos);
@@ -172,7 +190,7 @@ TEST(TextReportsTest, RankingsAreBesideTheBestRulesAndSayAmongHowMany) {
   const std::string variants = markdown_report(results, {});
   EXPECT_NE(variants.find("| network | variant | validation MRR | test MRR |"), std::string::npos)
       << variants;
-  EXPECT_NE(variants.find("| uci (tgn curnm, among 20) | second | 0.250 | 0.500 |"),
+  EXPECT_NE(variants.find("| uci (tgn curnm, among 20) | second | 0.250 | 0.500 † |"),
             std::string::npos);
 }
 

@@ -81,6 +81,7 @@ TEST(NegativeKindsTest, EachIsOfItsKindAndNoEventAtItsTime) {
         break;
       }
       case CandidateKind::kFormerPair:
+      case CandidateKind::kNewPair:
         EXPECT_TRUE(scene.met_before(u, v, t));
         break;
       default:
@@ -92,6 +93,7 @@ TEST(NegativeKindsTest, EachIsOfItsKindAndNoEventAtItsTime) {
   EXPECT_GT(seen[CandidateKind::kHistorical], 700);
   EXPECT_GT(seen[CandidateKind::kPopular], 800);
   EXPECT_GT(seen[CandidateKind::kFormerPair], 800);
+  EXPECT_GT(seen[CandidateKind::kNewPair], 800);
   EXPECT_EQ(seen.count(CandidateKind::kHard), 0U);
 }
 
@@ -109,6 +111,28 @@ TEST(NegativeKindsTest, FormerPairsAreDrawnUniformly) {
   std::vector<std::int64_t> observed;
   for (const auto& [pair, count] : counts) observed.push_back(count);
   EXPECT_TRUE(testing::equally_frequent(observed));
+}
+
+TEST(NegativeKindsTest, NewPairsAreThoseOfAPeriodThatBeganLately) {
+  // A thousand pairs, one after the other, and then the question.
+  std::vector<testing::Event> rows;
+  for (int pair = 0; pair < 1000; ++pair) rows.push_back({pair / 40, 25 + pair % 40, 1.0 + pair});
+  rows.push_back({0, 25, 2000});
+  const Scene scene(make_log(rows, 65));
+  constexpr std::int64_t kDraws = 20'000;
+  const ExtraPairs found = scene.kinds.draw(
+      scene.all().part(1000, 1001), only(CandidateKind::kNewPair, kDraws), Rng(3, Stream::kTest));
+  const auto share_newer_than = [&](int rank) {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < found.src.size(); ++i) {
+      count += 999 - (found.src[i] * 40 + found.dst[i] - 25) < rank;
+    }
+    return static_cast<double>(count) / kDraws;
+  };
+  // With a period that began within the newest 200 pairs, P(rank < x) = x / 200 (1 + ln(200 / x)).
+  EXPECT_EQ(share_newer_than(200), 1);
+  EXPECT_NEAR(share_newer_than(100), 0.8466, 0.01);
+  EXPECT_NEAR(share_newer_than(20), 0.3303, 0.01);
 }
 
 TEST(NegativeKindsTest, FractionsAreAverages) {
@@ -129,6 +153,7 @@ TEST(NegativeKindsTest, GivesFewerWhereThereAreNone) {
     return scene.kinds.draw(batch, only(kind, 2), Rng(1, Stream::kTest)).size();
   };
   EXPECT_EQ(draw(CandidateKind::kFormerPair), 0);
+  EXPECT_EQ(draw(CandidateKind::kNewPair), 0);
   EXPECT_EQ(draw(CandidateKind::kPopular), 0);
   EXPECT_EQ(draw(CandidateKind::kHistorical), 0) << "and all destinations are events at its time";
   EXPECT_EQ(draw(CandidateKind::kRandomPair), 0);

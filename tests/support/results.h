@@ -41,6 +41,18 @@ inline void add_cell(ResultSet& results, std::string experiment, std::string var
   results.runs.push_back(std::move(run));
 }
 
+/// Runs of the experiment "main" with seeds 0, 1, …, and the AP of the best rule if there is one.
+inline void add_seeds(ResultSet& results, const std::string& network, const std::string& model,
+                      const std::string& miner, const std::vector<double>& scores,
+                      double rule = kNoValue) {
+  for (std::size_t seed = 0; seed < scores.size(); ++seed) {
+    RunResult run =
+        scored_run(network, model, miner, static_cast<std::int64_t>(seed), scores[seed]);
+    if (std::isfinite(rule)) run.baselines = {{"test", "trans", "ages", rule}};
+    add_cell(results, "main", "", std::move(run));
+  }
+}
+
 /// A number in [0, 1) that depends on the arguments alone.
 inline double noise(std::int64_t a, std::int64_t b) {
   const double x = std::sin(static_cast<double>(a) * 12.9898 + static_cast<double>(b) * 78.233);
@@ -111,6 +123,16 @@ inline RunResult full_run(std::string network, std::string model, std::string mi
   return run;
 }
 
+/// Where the run ranks true destinations, and the best rule does, lower on events of new nodes.
+inline void add_ranking(RunResult& run, double mrr) {
+  for (const auto& [set, loss] : {std::pair("test", 0.), std::pair("test_new", .05)}) {
+    run.scores.push_back({set, "mrr", "mrr", mrr - loss});
+    run.scores.push_back({set, "mrr", "hits10", mrr - loss + .2});
+    run.scores.push_back({set, "mrr", "candidates", 100});
+    run.baselines.push_back({set, "mrr", "ages", .6});
+  }
+}
+
 /// The same with a curriculum by question, as `--outputs questions` leaves it.
 inline RunResult question_run(std::string network, std::string model, std::int64_t seed, double ap,
                               std::int64_t epochs) {
@@ -126,13 +148,16 @@ inline RunResult question_run(std::string network, std::string model, std::int64
         {"validation.source_historical",
          epoch.validation_ap - .06 + .02 * noise(seed, epoch.epoch)},
         {"validation.trans", epoch.validation_ap + .02},
+        {"validation.inductive", epoch.validation_ap - .03},
+        {"mining.pi_new_pair", std::max(.3, 1 - .015 * e)},
         {"mining.pi_destination", std::max(.3, 1 - .02 * e)},
         {"mining.pi_partner", std::max(.3, 1 - .01 * e)},
         {"mining.pi_pair", std::max(.3, 1 - .03 * e)},
         {"mining.share_destination", .6 - partner},
         {"mining.share_partner", partner},
-        {"mining.share_pair",
-         .4}}.dump();
+        {"mining.share_pair", .3},
+        {"mining.share_new_pair",
+         .1}}.dump();
   }
   return run;
 }

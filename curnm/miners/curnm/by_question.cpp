@@ -30,6 +30,7 @@ class QuestionCurnm final : public NegativeMiner {
     count(CandidateKind::kHistorical) = share(Question::kPartner);
     count(CandidateKind::kRandomPair) = share(Question::kPair) / 2;
     count(CandidateKind::kFormerPair) = share(Question::kPair) / 2;
+    count(CandidateKind::kNewPair) = share(Question::kNewPair);
     return {.extra = kinds_.draw(batch, counts, key)};
   }
 
