@@ -49,7 +49,7 @@ def _load(weights: dict[str, torch.Tensor], given: dict[str, torch.Tensor]) -> N
 class Decoder:
     """A decoder of the library for embeddings of any model: "additive" sees the two embeddings,
     "pair" what is known of the pair besides. It is differentiable, and its parameters are ordinary
-    tensors. outputs: 1, or 3 for miners that teach a score for each question.
+    tensors. outputs: 1, or miner.outputs for a miner that teaches a score for each question.
 
     >>> decoder = curnm.Decoder("pair", task, width=32)
     >>> len(decoder.parameters())
@@ -66,7 +66,7 @@ class Decoder:
         return self._decoder.parameters()
 
     def score(self, model: Any, src: ArrayLike, dst: ArrayLike, time: ArrayLike) -> torch.Tensor:
-        """Logits of pairs, [n] (or [n,3]), by model(nodes, times) -> [R,D] in evaluation mode. All
+        """Logits of pairs, [n] (or [n,Q]), by model(nodes, times) -> [R,D] in evaluation mode. All
         events strictly before each time may be looked up."""
         links = _core.Links(self._task._task, _arrays.nodes(src, "src"), _arrays.nodes(dst, "dst"),
                             _arrays.times(time))
@@ -103,7 +103,7 @@ class Miner:
 
     For each batch, in this order: propose, loss (the model in between), observe; after each epoch
     end_epoch. The default is one score for everything; outputs="questions" needs
-    Decoder(..., outputs=3).
+    Decoder(..., outputs=miner.outputs).
 
     >>> miner = curnm.Miner("curnm", task, width=32, epochs=3)
     >>> links = miner.propose(next(task.batches(size=200)))

@@ -46,7 +46,7 @@ class Predictor:
 
     def score(self, src: ArrayLike, dst: ArrayLike, time: ArrayLike,
               question: str = "pair") -> np.ndarray:
-        """Logits of pairs, [n]. question: "destination", "partner" or "pair"."""
+        """Logits of pairs, [n]. question: as of `curnm predict --question`."""
         sources = self._answers.find(_arrays.names(src, "src"), True)
         return self._answers.score(sources, self._answers.find(_arrays.names(dst, "dst"), False),
                                    _arrays.times(time, size=len(sources)), question)

@@ -132,6 +132,7 @@ def test_calls_in_the_wrong_order(task, model):
 def test_things_of_another_task(task, data, model):
     elsewhere = curnm.LinkTask(data, seed=0)
     miner = curnm.Miner("random", task, 32, 1)
+    questions = curnm.Miner("curnm", task, 32, 1, outputs="questions").outputs
     with pytest.raises(Error, match="another task"):
         miner.propose(next(elsewhere.batches()))
     links = miner.propose(next(task.batches()))
@@ -141,7 +142,7 @@ def test_things_of_another_task(task, data, model):
     with pytest.raises(Error, match="width"):
         miner.loss(links, z, curnm.Decoder("pair", task, 16))
     with pytest.raises(Error, match="outputs=1"):
-        miner.loss(links, z, curnm.Decoder("pair", task, 32, outputs=3))
+        miner.loss(links, z, curnm.Decoder("pair", task, 32, outputs=questions))
     with pytest.raises(Error, match="not a part of this task"):
         curnm.evaluate(task, elsewhere.test, lambda *_: 0)
 
