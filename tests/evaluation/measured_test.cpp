@@ -69,7 +69,7 @@ TEST(MeasuredTest, WithoutFormerPartnersThatQuestionIsLeftOut) {
   for (const LinkTask& task : {no_history(), faithful()}) {
     EXPECT_FALSE(task.validation().measures(Protocol::kSourceHistorical));
     EXPECT_EQ(measured(task.validation(), protocols_of(Goal::kAll, SelectOn::kGoal)),
-              (std::vector<Protocol>{Protocol::kRandom, Protocol::kTrans}));
+              (std::vector<Protocol>{Protocol::kRandom, Protocol::kTrans, Protocol::kInductive}));
     const std::string notes = all_notes(task);
     EXPECT_NE(notes.find("source_historical in validation, the test"), std::string::npos) << notes;
     EXPECT_NE(notes.find("no source has a former partner"), std::string::npos) << notes;
@@ -107,7 +107,7 @@ TEST(CheckGoalTest, NamesWhatCanBeMeasuredInstead) {
   EXPECT_TRUE(fails<OptionError>(
       [&] { check_goal(task.validation(), Goal::kPartner, SelectOn::kGoal); },
       {"--goal partner cannot be measured in validation", "no source has a former partner",
-       "choose --goal destination, pair or all"}));
+       "choose --goal destination, pair, new_pair or all"}));
   EXPECT_TRUE(fails<OptionError>(
       [&] { check_goal(task.validation(), Goal::kAll, SelectOn::kSourceHistorical); },
       {"--select-on source_historical cannot be measured in validation",
