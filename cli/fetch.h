@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "curnm/data/fetch.h"
+#include "curnm/fetch/fetch.h"
 
 namespace curnm::cli {
 

@@ -52,23 +52,6 @@ struct Query {
   float score = 0;
 };
 
-/// A node by its name in the data, or by its name in the source where user 5 and item 5 have become
-/// user:5 and item:5. `like` is some node in the same role.
-NodeId find_node(const Predictor& predictor, const std::string& name, NodeId like) {
-  const std::string example = predictor.dataset().ids.name(like);
-  const std::string prefixed = example.substr(0, example.find(':') + 1) + name;
-  try {
-    return predictor.find(name);
-  } catch (const Error&) {
-    if (prefixed == name) throw;
-    try {
-      return predictor.find(prefixed);
-    } catch (const Error&) {  // the first error names what was asked for
-    }
-    throw;
-  }
-}
-
 std::vector<Query> read_questions(const fs::path& path, const Predictor& predictor,
                                   const ReadOptions& options) {
   const std::unique_ptr<Rows> table = open_table(path, options);
@@ -84,7 +67,7 @@ std::vector<Query> read_questions(const fs::path& path, const Predictor& predict
     const auto at = [&](int column) { return rows.fields()[static_cast<std::size_t>(column)]; };
     const auto node = [&](int column, NodeId like) {
       try {
-        return find_node(predictor, std::string(at(column)), like);
+        return predictor.find(at(column), like);
       } catch (const Error& error) {
         rows.fail_here("{}", error.what());
       }
@@ -141,7 +124,7 @@ Predictor open_predictor(const PredictFlags& flags) {
 
 std::vector<Query> likeliest(const Predictor& predictor, const PredictFlags& flags) {
   const EventLog& log = predictor.dataset().events;
-  const NodeId src = find_node(predictor, flags.src, log.src.front());
+  const NodeId src = predictor.find(flags.src, log.src.front());
   if (is_bipartite(log) && std::ranges::find(log.src, src) == log.src.end()) {
     say("note: {} is no source of this network but a destination\n", flags.src);
   }

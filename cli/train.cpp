@@ -238,16 +238,7 @@ void print_setup(const TrainingSession& session, const std::string& folder) {
 }
 
 ordered_json finish(TrainingSession& session, const RunFolder& folder) {
-  double seconds = 0;
-  for (const EpochRecord& record : session.records()) seconds += record.training_seconds();
-  const TestRequest request{.rank_among = session.spec().task.rank_among};
-  ordered_json result = identity_json(session.spec(), session.task().dataset().name);
-  result.update(session.test(request));
-  add_comparison(session.task(), request, result);
-  result["epochs"] = session.records().size();
-  result["best_epoch"] = session.best_epoch();
-  result["seconds_per_epoch"] = seconds / static_cast<double>(session.records().size());
-  result["training_events"] = session.task().train().size();
+  ordered_json result = session.result();
   result["environment"] = to_json(this_machine());
   save_model(session.trained_model(), folder.model());
   folder.write_result(result);

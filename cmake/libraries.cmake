@@ -8,7 +8,9 @@ function(curnm_library name)
     # Most of what a file costs is its headers: joined, they are read once for several.
     set_target_properties(curnm_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7)
   endif()
-  target_include_directories(curnm_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_include_directories(curnm_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  target_compile_features(curnm_${name} PUBLIC cxx_std_20)
+  set_target_properties(curnm_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(curnm_${name} ${ARGN})
 endfunction()
 

@@ -3,5 +3,5 @@
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.h REQUIRED)
 add_library(curnm_dnnl INTERFACE)
-target_link_libraries(curnm_dnnl INTERFACE ${DNNL_LIBRARY})
-target_include_directories(curnm_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
+target_link_libraries(curnm_dnnl INTERFACE $<BUILD_INTERFACE:${DNNL_LIBRARY}> $<INSTALL_INTERFACE:dnnl>)
+target_include_directories(curnm_dnnl SYSTEM INTERFACE $<BUILD_INTERFACE:${DNNL_INCLUDE_DIR}>)

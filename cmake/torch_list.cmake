@@ -16,4 +16,4 @@ inline c10::detail::ListImpl::${constructor}
 inline const c10::IValue* c10::impl::ptr_to_first_element(const GenericList& list)${first_element}
 ")
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/torch/ATen/core/List.h CONTENT "${text}" @ONLY)
-target_include_directories(curnm_torch SYSTEM INTERFACE ${PROJECT_BINARY_DIR}/torch)
+target_include_directories(curnm_torch SYSTEM INTERFACE $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/torch>)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -158,6 +159,20 @@ void set_given(const GivenOptions& given, FieldsOf fields) {
     const auto found = given.find(std::string(field.name));
     if (found != given.end()) value.parse(field, found->second);
   });
+}
+
+void set_all_given(const GivenOptions& given, FieldsOf fields, std::string_view owner) {
+  const std::vector<std::string_view> names = option_names(fields);
+  for (const auto& [name, value] : given) {
+    if (std::ranges::find(names, std::string_view(name)) != names.end()) continue;
+    try {
+      unknown_name(fmt::format("option of {}", owner), name, names);
+    } catch (const UsageError& error) {
+      throw OptionError(OptionError::Kind::kUnknown, name, error.what());
+    }
+  }
+  set_given(given, fields);
+  refuse_idle(given, fields);
 }
 
 void from_json(const ordered_json& json, FieldsOf fields) {

@@ -198,6 +198,11 @@ void check_ranges(FieldsOf fields);
 /// OptionValue::parse.
 void set_given(const GivenOptions& given, FieldsOf fields);
 
+/// The same for a struct that stands alone: throws OptionError, with the nearest name, for one that
+/// it does not have, and for an option that has no effect with the others. `owner`: what the
+/// options are of, for messages.
+void set_all_given(const GivenOptions& given, FieldsOf fields, std::string_view owner);
+
 /// Overwrites the fields that `json` has. Throws as OptionValue::parse.
 void from_json(const nlohmann::ordered_json& json, FieldsOf fields);
 nlohmann::ordered_json to_json(FieldsOf fields);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "curnm/base/error.h"
+#include "curnm/base/interrupt.h"
 #include "curnm/data/npy.h"
 
 namespace curnm {
@@ -177,7 +178,11 @@ class TableBuilder {
 
 EventTable read_rows(Rows& rows, const TableLayout& layout, EmptyCells empty) {
   TableBuilder builder(rows, layout, empty);
-  while (rows.next()) builder.add_row();
+  constexpr std::int64_t kRowsBetweenChecks = 1 << 14;
+  for (std::int64_t row = 0; rows.next(); ++row) {
+    if (row % kRowsBetweenChecks == 0) check_interrupt();
+    builder.add_row();
+  }
   return builder.finish();
 }
 

@@ -1,6 +1,7 @@
 #include "curnm/evaluation/evaluate.h"
 
 #include "curnm/base/error.h"
+#include "curnm/base/interrupt.h"
 
 namespace curnm {
 namespace {
@@ -11,6 +12,7 @@ void replay(Scorer& scorer, const EventSet& positives, std::int64_t batch_size,
             const Visit& visit) {
   CURNM_ASSERT(batch_size > 0);
   for (std::int64_t begin = 0; begin < positives.size(); begin += batch_size) {
+    check_interrupt();
     const std::int64_t end = std::min(begin + batch_size, positives.size());
     const EventBatch batch = positives.batch(begin, end);
     visit(batch, begin, end);
@@ -62,6 +64,7 @@ Scores score_in_blocks(Scorer& scorer, const Pairs& pairs, Timestamp now) {
   constexpr std::size_t kBlock = 4096;
   Scores scores;
   for (std::size_t first = 0; first < pairs.src.size(); first += kBlock) {
+    check_interrupt();
     const std::size_t size = std::min(kBlock, pairs.src.size() - first);
     const Scores block =
         scorer.score({pairs.src.subspan(first, size), pairs.dst.subspan(first, size),

@@ -165,6 +165,21 @@ NodeId Predictor::find(std::string_view id) const {
   return parts_->names->find(id);
 }
 
+NodeId Predictor::find(std::string_view id, NodeId like) const {
+  const std::string example = parts_->events.ids.name(like);
+  const std::string prefixed = example.substr(0, example.find(':') + 1) + std::string(id);
+  try {
+    return find(id);
+  } catch (const Error&) {
+    if (prefixed == id) throw;
+    try {
+      return find(prefixed);
+    } catch (const Error&) {  // the first error names what was asked for
+    }
+    throw;
+  }
+}
+
 std::vector<float> Predictor::score(const Pairs& pairs, Question question) const {
   std::vector<std::size_t> order(pairs.src.size());
   std::iota(order.begin(), order.end(), 0);
@@ -201,19 +216,27 @@ std::vector<float> Predictor::score(const Pairs& pairs, Question question) const
   return scores;
 }
 
-std::vector<NodeId> Predictor::choices(NodeId src, Timestamp t) const {
+std::vector<NodeId> Predictor::choices(NodeId src, Timestamp t, Seen seen) const {
   const EventLog& log = parts_->events.events;
   const EventId before = parts_->events_before(t);
   // Bipartite or with self-loops: as known from training, and from the events before t.
   const EventLog known = head(log, std::max(before, parts_->trained.extent.events));
   std::vector<NodeId> nodes = destinations_of(head(log, before), is_bipartite(known));
   if (!has_loops(known)) std::erase(nodes, src);
+  if (seen == Seen::kExcluded) {
+    std::erase_if(nodes, [&](NodeId dst) {
+      return parts_->indices.pairs.last_before(src, dst, t) != kNever;
+    });
+  }
   return nodes;
 }
 
-std::vector<Prediction> Predictor::top(NodeId src, Timestamp t, std::int64_t k,
-                                       Question question) const {
-  const std::vector<NodeId> dst = choices(src, t);
+std::vector<Prediction> Predictor::top(NodeId src, Timestamp t, std::int64_t k, Question question,
+                                       Seen seen) const {
+  const std::vector<NodeId> dst = choices(src, t, seen);
+  if (dst.empty() && seen == Seen::kExcluded) {
+    fail("{} has chosen every destination before time {}", parts_->events.ids.name(src), t);
+  }
   if (dst.empty()) fail("nothing has happened before time {}", t);
   const std::vector<NodeId> sources(dst.size(), src);
   const std::vector<Timestamp> times(dst.size(), t);

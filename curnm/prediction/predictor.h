@@ -16,6 +16,9 @@ struct Prediction {
   float logit = 0;
 };
 
+/// Whether destinations that a source has chosen before may be predicted for it.
+enum class Seen { kIncluded, kExcluded };
+
 /// Answers queries about links from a trained model and the events so far, without training or
 /// evaluation code.
 ///
@@ -38,6 +41,9 @@ class Predictor {
 
   /// Throws Error, with the nearest id, for a node that the network does not have.
   NodeId find(std::string_view id) const;
+  /// The same, also by its name in a source whose two kinds of nodes are kept apart: 5 where user 5
+  /// and item 5 have become user:5 and item:5. `like` is some node in the same role.
+  NodeId find(std::string_view id, NodeId like) const;
 
   /// The logits of the pairs, by the output that answers the question.
   std::vector<float> score(const Pairs& pairs, Question question = Question::kPair) const;
@@ -45,11 +51,12 @@ class Predictor {
   /// What may be predicted for src at t: every node that was a destination before, including hidden
   /// nodes and those added after training; src itself only if the network has self-loops. Events at
   /// t or later have no influence.
-  std::vector<NodeId> choices(NodeId src, Timestamp t) const;
+  std::vector<NodeId> choices(NodeId src, Timestamp t, Seen seen = Seen::kIncluded) const;
   /// The k most likely choices, best first; ties go to the lower node number. Throws Error if
-  /// nothing has happened before t.
+  /// there is no choice: nothing has happened before t.
   std::vector<Prediction> top(NodeId src, Timestamp t, std::int64_t k,
-                              Question question = Question::kDestination) const;
+                              Question question = Question::kDestination,
+                              Seen seen = Seen::kIncluded) const;
 
  private:
   struct Parts;

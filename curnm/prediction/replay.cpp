@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "curnm/base/error.h"
+#include "curnm/base/interrupt.h"
 
 namespace curnm {
 
@@ -17,6 +18,7 @@ void Replay::begin_at(EventId events) {
 }
 
 void Replay::observe(EventId end) {
+  check_interrupt();
   const auto first = static_cast<std::size_t>(seen_);
   const auto count = static_cast<std::size_t>(end - seen_);
   std::vector<EventId> events(count);

@@ -116,6 +116,20 @@ nlohmann::ordered_json TrainingSession::test(const TestRequest& request) {
   });
 }
 
+nlohmann::ordered_json TrainingSession::result() {
+  const TestRequest request{.rank_among = spec().task.rank_among};
+  nlohmann::ordered_json result = identity_json(spec(), task().dataset().name);
+  result.update(test(request));
+  add_comparison(task(), request, result);
+  double seconds = 0;
+  for (const EpochRecord& record : records()) seconds += record.training_seconds();
+  result["epochs"] = records().size();
+  result["best_epoch"] = best_epoch();
+  result["seconds_per_epoch"] = seconds / static_cast<double>(records().size());
+  result["training_events"] = task().train().size();
+  return result;
+}
+
 Ranking TrainingSession::rank(const RankingNegatives& negatives) {
   const Split& split = parts_->task.split();
   Learner& learner = parts_->best_before(

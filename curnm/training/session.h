@@ -36,6 +36,9 @@ class TrainingSession {
   /// Tests the best weights on the test events and on the new-node test events, each from the state
   /// of `test_scorer` at the end of validation.
   nlohmann::ordered_json test(const TestRequest& request = {});
+  /// What a finished training is recorded as: identity of the run, test and comparison with rules,
+  /// epochs and their time.
+  nlohmann::ordered_json result();
   /// Ranks true destinations among given ones by the best weights.
   Ranking rank(const RankingNegatives& negatives);
   /// The best weights for predictions, with the state after all events.

@@ -37,23 +37,6 @@ Averages Averages::from_json(const ordered_json& json) {
   return averages;
 }
 
-std::vector<std::int64_t> batch_boundaries(std::int64_t events, std::int64_t batch, Rng rng) {
-  const auto shift = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(batch)));
-  std::vector<std::int64_t> bounds = {0};
-  for (std::int64_t end = shift == 0 ? batch : shift; end < events; end += batch) {
-    bounds.push_back(end);
-  }
-  bounds.push_back(events);
-  return bounds;
-}
-
-std::vector<std::int64_t> batch_boundaries(const LinkTask& task, const TrainOptions& options,
-                                           std::int64_t epoch) {
-  return batch_boundaries(
-      task.train().size(), options.batch,
-      Rng(options.seed, Stream::kBatchBoundaries, static_cast<std::uint64_t>(epoch)));
-}
-
 Trainer::Trainer(const LinkTask& task, Learner learner, const TrainOptions& options)
     : task_(task),
       options_(options),

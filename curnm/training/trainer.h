@@ -6,6 +6,7 @@
 
 #include "curnm/evaluation/task.h"
 #include "curnm/nn/tensor_file.h"
+#include "curnm/training/batches.h"
 #include "curnm/training/early_stopping.h"
 #include "curnm/training/observer.h"
 #include "curnm/training/step.h"
@@ -27,13 +28,6 @@ class Averages {
   };
   std::map<std::string, Sum> sums_;
 };
-
-/// Batch boundaries 0 = b_0 < b_1 < ... = events of an epoch: the inner ones are all shifted by one
-/// amount, drawn from the generator.
-std::vector<std::int64_t> batch_boundaries(std::int64_t events, std::int64_t batch, Rng rng);
-/// The boundaries of an epoch of a training.
-std::vector<std::int64_t> batch_boundaries(const LinkTask& task, const TrainOptions& options,
-                                           std::int64_t epoch);
 
 /// How far a training has come.
 struct Progress {

@@ -298,6 +298,21 @@ TEST(OptionsTest, WhatHasNoEffectIsRefusedWhereItWasGiven) {
   EXPECT_NO_THROW(refuse_idle({{"offset", "1"}}, paint));
 }
 
+TEST(OptionsTest, AStructThatStandsAloneRefusesOtherNames) {
+  Paint paint;
+  set_all_given({{"layers", "3"}}, paint, "paint");
+  EXPECT_EQ(paint.layers, 3);
+  try {
+    set_all_given({{"layer", "2"}}, paint, "paint");
+    FAIL() << "no exception";
+  } catch (const OptionError& error) {
+    EXPECT_EQ(error.kind(), OptionError::Kind::kUnknown);
+    EXPECT_EQ(
+        std::string(error.what()).find("unknown option of paint 'layer'; did you mean 'layers'?"),
+        0U);
+  }
+}
+
 /// Has everything that an options struct may have.
 struct Course {
   std::int64_t length = 0;  // 0: all epochs

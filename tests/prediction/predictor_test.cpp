@@ -5,6 +5,7 @@
 #include <fstream>
 #include <thread>
 
+#include "curnm/base/interrupt.h"
 #include "curnm/data/synthetic.h"
 #include "curnm/models/registry.h"
 #include "support/errors.h"
@@ -137,6 +138,31 @@ TEST(PredictorTest, OnlyWhatHasBeenSeenMayBePredicted) {
     const std::vector<NodeId> choices = predictor.choices(7, log.time[e]);
     EXPECT_EQ(std::set<NodeId>(choices.begin(), choices.end()), seen) << e;
   }
+}
+
+TEST(PredictorTest, WhatHasBeenChosenMayBeLeftOut) {
+  const Dataset dataset = network();
+  const Predictor predictor(trained("jodie", dataset), dataset);
+  const EventLog& log = dataset.events;
+  const Timestamp t = log.time[log.size() / 2];
+  std::set<NodeId> expected;
+  for (const NodeId node : predictor.choices(7, t)) expected.insert(node);
+  for (EventId e = 0; log.time[e] < t; ++e) {
+    if (log.src[e] == 7) expected.erase(log.dst[e]);
+  }
+  const std::vector<NodeId> choices = predictor.choices(7, t, Seen::kExcluded);
+  EXPECT_EQ(std::set<NodeId>(choices.begin(), choices.end()), expected);
+}
+
+TEST(PredictorTest, LongCallsCanBeInterrupted) {
+  const Dataset dataset = network();
+  const Predictor predictor(trained("jodie", dataset), dataset);
+  struct Interrupted {};
+  interrupt_check = [] { throw Interrupted(); };
+  const Questions questions = some_questions(dataset);
+  EXPECT_THROW(predictor.score(questions.pairs()), Interrupted);
+  interrupt_check = nullptr;
+  EXPECT_NO_THROW(predictor.score(questions.pairs()));
 }
 
 TEST(PredictorTest, AnotherNetworkIsRefused) {

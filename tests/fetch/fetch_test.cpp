@@ -1,4 +1,4 @@
-#include "curnm/data/fetch.h"
+#include "curnm/fetch/fetch.h"
 
 #include <archive.h>
 #include <archive_entry.h>

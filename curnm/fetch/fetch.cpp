@@ -1,4 +1,4 @@
-#include "curnm/data/fetch.h"
+#include "curnm/fetch/fetch.h"
 
 #include <string_view>
 #include <vector>

@@ -5,7 +5,7 @@
 
 #include "curnm/data/catalog.h"
 #include "curnm/data/dataset.h"
-#include "curnm/data/download.h"
+#include "curnm/fetch/download.h"
 #include "curnm/data/unpack.h"
 
 namespace curnm {

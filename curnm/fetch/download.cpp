@@ -1,4 +1,4 @@
-#include "curnm/data/download.h"
+#include "curnm/fetch/download.h"
 
 #include <curl/curl.h>
 #include <unistd.h>

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _arrays, _core
+from ._arrays import ArrayLike
+from ._data import Dataset
+
+
+class TopK(NamedTuple):
+    ids: np.ndarray  # [k], or [n,k] for several sources; -1 or None where there are fewer
+    scores: np.ndarray  # logits; -inf there
+
+
+class Predictor:
+    """Answers questions about links from a trained model and the events so far. Nodes are called by
+    their ids in the data; an answer uses what happened strictly before its time.
+
+    >>> predictor = curnm.train("synthetic:repeat", epochs=1, walk="off", progress=False).predictor()
+    >>> predictor.topk(src=7, time=2592000, k=3).ids.shape
+    (3,)
+    """
+
+    def __init__(self, answers: _core.Answers):
+        self._answers = answers
+        self._ids: np.ndarray | None = None
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], data: Dataset | None = None) -> Predictor:
+        """From the folder of a run, or a file that `save` or `curnm export` wrote. data: its network,
+        if it is no longer where it was, or has grown."""
+        network = None if data is None else data._network
+        return cls(_core.Answers.load(os.fspath(path), network))
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Everything that `load` needs besides the events, in one file."""
+        self._answers.save(os.fspath(file))
+
+    @property
+    def data(self) -> Dataset:
+        """The events so far."""
+        return Dataset._of(self._answers.network())
+
+    def score(self, src: ArrayLike, dst: ArrayLike, time: ArrayLike,
+              question: str = "pair") -> np.ndarray:
+        """Logits of pairs, [n]. question: "destination", "partner" or "pair"."""
+        sources = self._answers.find(_arrays.names(src, "src"), True)
+        return self._answers.score(sources, self._answers.find(_arrays.names(dst, "dst"), False),
+                                   _arrays.times(time, size=len(sources)), question)
+
+    def topk(self, src: ArrayLike, time: ArrayLike, k: int = 10, exclude_seen: bool = False,
+             question: str = "destination") -> TopK:
+        """The k likeliest destinations of each source, best first. exclude_seen: without those that
+        it has chosen before."""
+        sources = self._answers.find(_arrays.names(src, "src"), True)
+        nodes, scores = self._answers.topk(sources, _arrays.times(time, size=len(sources)), k,
+                                           exclude_seen, question)
+        if self._ids is None:
+            self._ids = self.data.ids
+        nothing = -1 if self._ids.dtype.kind == "i" else None
+        ids = np.where(nodes < 0, nothing, self._ids[nodes])
+        if np.ndim(src) == 0:
+            found = nodes[0] >= 0
+            return TopK(ids[0][found], scores[0][found])
+        return TopK(ids, scores)
+
+    def append(self, src: ArrayLike, dst: ArrayLike, time: ArrayLike,
+               features: ArrayLike = None) -> None:
+        """Further events, after those so far; new ids are new nodes. Copies all events, so give many
+        at a time. Answers that are being computed meanwhile do not see them."""
+        sources = _arrays.names(src, "src")
+        self._answers.append(sources, _arrays.names(dst, "dst"),
+                             _arrays.times(time, size=len(sources)),
+                             None if features is None else _arrays.floats(features, "features"))
+        self._ids = None

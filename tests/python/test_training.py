@@ -1,0 +1,100 @@
+"""Models of the library, through Python as on the command line."""
+
+import json
+import os
+import subprocess
+
+import curnm
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    return curnm.train("synthetic:repeat", epochs=2, walk="off", seed=3, out=folder,
+                       progress=False), folder
+
+
+def program(*words):
+    ended = subprocess.run([os.environ["CURNM_PROGRAM"], *map(str, words)], text=True,
+                           capture_output=True, check=True)
+    return ended.stdout
+
+
+def test_the_same_bits_as_the_command_line(run, tmp_path):
+    text = program("train", "synthetic:repeat", "--epochs", 2, "--walk", "off", "--seed", 3, "--json",
+                   "--out", tmp_path / "run")
+    expected, result = json.loads(text), dict(run[0].result)
+    for record in (expected, result):
+        record.pop("seconds_per_epoch")
+    expected.pop("environment")
+    assert result == expected
+
+
+def test_the_folder_is_one_of_the_program(run):
+    trained, folder = run
+    assert json.loads((folder / "result.json").read_text())["test"] == trained.test
+    answers = json.loads(program("predict", folder, "--src", 7, "--time", 2592000, "--topk", 3,
+                                 "--json"))
+    for predictor in (trained.predictor(), curnm.Predictor.load(folder)):
+        found = predictor.topk(src=7, time=2592000, k=3)
+        assert [str(node) for node in found.ids] == [answer["dst"] for answer in answers]
+        assert found.scores.tolist() == pytest.approx([answer["logit"] for answer in answers])
+
+
+def test_metrics_and_notebook(run):
+    trained = run[0]
+    assert len(trained.metrics) == 2
+    shown = trained._repr_html_()
+    assert "<polyline" in shown and "source_historical" in shown
+    assert trained.options["train"]["seed"] == 3
+
+
+def test_a_folder_is_not_overwritten(run):
+    with pytest.raises(curnm.Error, match="exists"):
+        curnm.train("synthetic:repeat", epochs=1, out=run[1])
+
+
+def test_predictions_and_new_events(run, tmp_path):
+    predictor = run[0].predictor()
+    seen = set(predictor.data.dst[predictor.data.src == 7].tolist())
+    assert not seen & set(predictor.topk(7, 3e6, k=50, exclude_seen=True).ids.tolist())
+    both = predictor.topk([7, 8], [3e6, 3e6], k=4)
+    assert both.ids.shape == (2, 4) and both.ids[0].tolist() == predictor.topk(7, 3e6, 4).ids.tolist()
+    best = both.ids[0, 0]
+    assert predictor.score([7], [best], 3e6, "destination")[0] == both.scores[0, 0]
+
+    before = predictor.score([7], [best], 3e6)
+    predictor.append([7, 1000], [best, best], [2.9e6, 2.95e6])
+    assert predictor.score([7], [best], 3e6) != before
+    assert predictor.score([7], [best], 2.8e6) == run[0].predictor().score([7], [best], 2.8e6)
+    with pytest.raises(curnm.Error, match="precedes"):
+        predictor.append([7], [best], [1.0])
+    with pytest.raises(curnm.Error, match="not in the network"):
+        predictor.topk("nobody", 3e6)
+    predictor.save(tmp_path / "model")
+    again = curnm.Predictor.load(tmp_path / "model", predictor.data)
+    assert again.score([1000], [best], 3e6) == predictor.score([1000], [best], 3e6)
+
+
+def test_arrays_without_a_file(tmp_path, data):
+    folder = tmp_path / "run"
+    trained = curnm.train(data, epochs=1, walk="off", out=folder, progress=False)
+    with pytest.raises(curnm.Error, match="trained on arrays"):
+        curnm.Predictor.load(folder)
+    asked = (data.src[-5:], data.dst[-5:], data.time[-1] + 1)
+    loaded = curnm.Predictor.load(folder, data)
+    assert np.array_equal(loaded.score(*asked), trained.predictor().score(*asked))
+
+
+def test_experiments_are_frames(tmp_path):
+    pytest.importorskip("pandas")
+    (tmp_path / "small.yml").write_text(
+        "name: small\nnetworks: [synthetic:repeat]\nmodels: [light]\nminers: [random]\nseeds: [0]\n"
+        "options: {epochs: 1, walk: off}\n")
+    frame = curnm.experiment(tmp_path / "small.yml", store=tmp_path / "store")
+    assert frame["state"].tolist() == ["done"]
+    assert 0 < frame["scores.test.trans.ap"][0] < 1
+    with pytest.raises(curnm.Error, match="curnm results"):
+        curnm.results(tmp_path / "nowhere")
