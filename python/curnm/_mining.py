@@ -49,7 +49,7 @@ def _load(weights: dict[str, torch.Tensor], given: dict[str, torch.Tensor]) -> N
 class Decoder:
     """A decoder of the library for embeddings of any model: "additive" sees the two embeddings,
     "pair" what is known of the pair besides. It is differentiable, and its parameters are ordinary
-    tensors. outputs: 1, or 3 for miners that teach a score for each question.
+    tensors. outputs: 1, or 4 for miners that teach a score for each question.
 
     >>> decoder = curnm.Decoder("pair", task, width=32)
     >>> len(decoder.parameters())
@@ -103,7 +103,7 @@ class Miner:
 
     For each batch, in this order: propose, loss (the model in between), observe; after each epoch
     end_epoch. The default is one score for everything; outputs="questions" needs
-    Decoder(..., outputs=3).
+    Decoder(..., outputs=miner.outputs).
 
     >>> miner = curnm.Miner("curnm", task, width=32, epochs=3)
     >>> links = miner.propose(next(task.batches(size=200)))

@@ -141,7 +141,7 @@ def test_things_of_another_task(task, data, model):
     with pytest.raises(Error, match="width"):
         miner.loss(links, z, curnm.Decoder("pair", task, 16))
     with pytest.raises(Error, match="outputs=1"):
-        miner.loss(links, z, curnm.Decoder("pair", task, 32, outputs=3))
+        miner.loss(links, z, curnm.Decoder("pair", task, 32, outputs=4))
     with pytest.raises(Error, match="not a part of this task"):
         curnm.evaluate(task, elsewhere.test, lambda *_: 0)
 

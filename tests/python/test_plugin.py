@@ -65,7 +65,7 @@ def test_a_decoder_of_ones_own(task, model):
 
 def test_an_output_for_each_question(task, model):
     miner = curnm.Miner("curnm", task, width=32, epochs=2, outputs="questions")
-    decoder = curnm.Decoder("pair", task, width=32, outputs=3)
+    decoder = curnm.Decoder("pair", task, width=32, outputs=4)
     train(task, model, miner, decoder, epochs=1, parameters=decoder.parameters())
     score = lambda src, dst, time: decoder.score(model, src, dst, time)
     result = curnm.evaluate(task, task.validation, score)
