@@ -65,11 +65,11 @@ def test_a_decoder_of_ones_own(task, model):
 
 def test_an_output_for_each_question(task, model):
     miner = curnm.Miner("curnm", task, width=32, epochs=2, outputs="questions")
-    decoder = curnm.Decoder("pair", task, width=32, outputs=4)
+    decoder = curnm.Decoder("pair", task, width=32, outputs=miner.outputs)
     train(task, model, miner, decoder, epochs=1, parameters=decoder.parameters())
     score = lambda src, dst, time: decoder.score(model, src, dst, time)
     result = curnm.evaluate(task, task.validation, score)
-    assert score(task.test.src[:5], task.test.dst[:5], task.test.time[:5]).shape == (5, 3)
+    assert score(task.test.src[:5], task.test.dst[:5], task.test.time[:5]).shape == (5, 4)
     batch = next(task.batches(epoch=1))
     links = miner.propose(batch)
     miner.loss(links, model(links.nodes, links.times), decoder)
