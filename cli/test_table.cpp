@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "cli/print.h"
 #include "curnm/evaluation/goal.h"
 
@@ -80,6 +82,13 @@ std::string remedies(const RunSpec& spec) {
   return fmt::format("{}{}more epochs", fmt::join(all, ", "), all.empty() ? "" : " or ");
 }
 
+/// As it is said: new pair.
+std::string text_of(Question question) {
+  std::string text(name_of(question));
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
 }  // namespace
 
 std::string standing(const nlohmann::ordered_json& result, const RunSpec& spec) {
@@ -91,7 +100,7 @@ std::string standing(const nlohmann::ordered_json& result, const RunSpec& spec) 
   for (const Question question : questions_of(spec.train.goal)) {
     const std::string protocol(name_of(protocol_of(question)));
     if (!result["test"].contains(protocol)) {
-      unknown.push_back(fmt::format("which {}", name_of(question)));
+      unknown.push_back(fmt::format("which {}", text_of(question)));
       continue;
     }
     // Compared as they are printed: what looks alike is not called different.
@@ -99,12 +108,12 @@ std::string standing(const nlohmann::ordered_json& result, const RunSpec& spec) 
     const std::string rule =
         fmt::format("{:.3f}", result["best_baseline"][protocol]["ap"].get<double>());
     if (ap == rule) {
-      level.push_back(fmt::format("which {} ({})", name_of(question), ap));
+      level.push_back(fmt::format("which {} ({})", text_of(question), ap));
       perfect = perfect && ap == "1.000";
       continue;
     }
     (ap > rule ? above : below)
-        .push_back(fmt::format("which {} ({} against {})", name_of(question), ap, rule));
+        .push_back(fmt::format("which {} ({} against {})", text_of(question), ap, rule));
   }
   std::vector<std::string> sentences;
   const auto add = [&](const char* how, const std::vector<std::string>& questions) {

@@ -6,6 +6,7 @@ namespace curnm {
 
 std::vector<float> Scores::of(Question question) const {
   if (outputs == 1) return values;
+  CURNM_ASSERT(outputs == std::ssize(kQuestions));
   std::vector<float> found;
   found.reserve(values.size() / index(outputs));
   for (std::size_t i = static_cast<std::size_t>(question); i < values.size(); i += index(outputs)) {

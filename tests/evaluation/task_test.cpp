@@ -287,13 +287,13 @@ TEST(ScoreProtocolsTest, ABatchIsObservedAfterAllItsScores) {
   }
 }
 
-/// Each output as a code of the destination: 100 for the first, 10000 for the second, ...
-class ThreeOutputs final : public Scorer {
+/// Each output as a code of the destination: 1 times it for the first, 10 times for the second, ...
+class FourOutputs final : public Scorer {
  public:
   Scores score(const Pairs& pairs, Timestamp) override {
-    Scores scores{.outputs = 3};
+    Scores scores{.outputs = 4};
     for (const NodeId v : pairs.dst) {
-      for (const float factor : {1.0F, 100.0F, 10000.0F}) {
+      for (const float factor : {1.0F, 10.0F, 100.0F, 1000.0F}) {
         scores.values.push_back(factor * static_cast<float>(v));
       }
     }
@@ -303,20 +303,21 @@ class ThreeOutputs final : public Scorer {
 
 TEST(ScoreProtocolsTest, EachProtocolIsAnsweredByTheOutputOfItsQuestion) {
   const LinkTask task(network());
-  ThreeOutputs scorer;
+  FourOutputs scorer;
   const auto all = score_protocols(scorer, task.test(), all_protocols(), 50);
   for (const ProtocolScores& entry : all) {
     const float factor = entry.protocol == Protocol::kRandom             ? 1.0F
-                         : entry.protocol == Protocol::kSourceHistorical ? 100.0F
-                                                                         : 10000.0F;
+                         : entry.protocol == Protocol::kSourceHistorical ? 10.0F
+                         : entry.protocol == Protocol::kInductive        ? 1000.0F
+                                                                         : 100.0F;
     const auto& negatives = task.test().negatives[static_cast<std::size_t>(entry.protocol)];
     for (std::size_t i = 0; i < entry.fitting.positives.size(); ++i) {
       const auto v = static_cast<float>(task.test().positives.log.dst[static_cast<EventId>(i)]);
       const auto w = static_cast<float>(negatives.dst[i]);
       ASSERT_EQ(entry.fitting.positives[i], factor * v);
       ASSERT_EQ(entry.fitting.negatives[i], factor * w);
-      ASSERT_EQ(entry.single.positives[i], 10101 * v);
-      ASSERT_EQ(entry.single.negatives[i], 10101 * w);
+      ASSERT_EQ(entry.single.positives[i], 1111 * v);
+      ASSERT_EQ(entry.single.negatives[i], 1111 * w);
     }
   }
 }
@@ -353,7 +354,7 @@ TEST(RankingTest, HiddenNodesAreAmongTheNegatives) {
 // By loops: among all destinations that are not events of the source at the time.
 TEST(RankingTest, AmongAllDestinationsMatchesLoops) {
   const LinkTask task(network());
-  ThreeOutputs scorer;
+  FourOutputs scorer;
   const Ranking found = rank_destinations(scorer, task.test(), task, 1'000'000);
   const EventLog& log = task.test().positives.log;
   double mrr = 0;

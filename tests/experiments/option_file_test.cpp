@@ -24,8 +24,9 @@ TEST(OptionFile, NamesAndValuesAsTheyAreWritten) {
 }
 
 TEST(OptionFile, MistakesAreSaidWithTheirPlace) {
-  EXPECT_EQ(parse_error("epochs: 3\nminner: curnm\n"),
-            "run.yml:2:1: unknown key 'minner'; did you mean 'miner'?");
+  EXPECT_EQ(
+      parse_error("epochs: 3\nminner: curnm\n"),
+      "run.yml:2:1: unknown key 'minner'; did you mean 'miner'? (known: epochs, miner, data)");
   EXPECT_EQ(parse_error("epochs: [1, 2]\n"), "run.yml:1:9: a single value was expected here");
   EXPECT_EQ(parse_error("epochs: 1\nepochs: 2\n"), "run.yml:2:1: 'epochs' stands here twice");
   EXPECT_EQ(parse_error("- epochs\n"), "run.yml:1:1: options are a map: {epochs: 60}");
