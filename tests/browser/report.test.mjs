@@ -152,16 +152,19 @@ for (const file of pages) {
             if (item.querySelector(".best-epoch")) continue;
             const style = getComputedStyle(item.querySelector("path"));
             const colour = item.querySelector(".area") ? style.fill : style.stroke;
-            const [r, , b] = colour.match(/\d+/g).map(Number);
-            const hue = Math.abs(r - b) < 40 ? "grey" : r > b ? "warm" : "blue";
+            const [r, g, b] = colour.match(/\d+/g).map(Number);
+            const green = g > Math.max(r, b) + 20;
+            const hue = green ? "green" : Math.abs(r - b) < 40 ? "grey" : r > b ? "warm" : "blue";
             (found[item.textContent] ??= new Set()).add(hue);
           }
         }
         return Object.entries(found).map(([label, hues]) => [label, ...hues]);
       });
-      const expected = [["pair", "warm"], ["destination", "grey"], ["partner", "blue"]];
+      const expected = [
+        ["pair", "warm"], ["destination", "grey"], ["partner", "blue"], ["new pair", "green"],
+      ];
       assert.deepEqual(colours, colours.length > 0 ? expected : []);
-      if (name === "questions") assert.equal(colours.length, 3);
+      if (name === "questions") assert.equal(colours.length, 4);
     }));
 
   test(`${name}: begins with a summary, and links of the contents lead somewhere`, () =>
