@@ -47,7 +47,7 @@ struct Examples {
       std::vector<NodeId> dst;
       std::vector<Timestamp> time;
       for (std::size_t i = 0; i < drawn.rows.size(); ++i) {
-        if (question_of(drawn.kinds[i]) != question) continue;
+        if (!teaches(drawn.kinds[i], question)) continue;
         src.push_back(drawn.src[i]);
         dst.push_back(drawn.dst[i]);
         time.push_back(batch.time[index(drawn.rows[i])]);
