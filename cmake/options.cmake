@@ -21,8 +21,6 @@ add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-con
                     -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-restrict)  # false alarms on std::string in g++ 12 (its bug 105651)
-endif()
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Libraries are position independent, for the Python module; nobody replaces their functions one by
   # one, so calls within a file may be inlined as in a program. Clang assumes that anyway.
   add_compile_options(-fno-semantic-interposition)
