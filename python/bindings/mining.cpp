@@ -7,6 +7,7 @@
 #include "curnm/miners/miner.h"
 #include "curnm/nn/fused.h"
 #include "curnm/nn/tensors.h"
+#include "curnm/training/learner.h"
 
 namespace curnm::python {
 namespace {
@@ -238,9 +239,7 @@ class Mining : public std::enable_shared_from_this<Mining> {
     return facts;
   }
 
-  std::int64_t outputs() const {
-    return miner_->outputs() == Outputs::kSingle ? 1 : std::ssize(kQuestions);
-  }
+  std::int64_t outputs() const { return num_outputs(*miner_); }
   const NegativeMiner& miner() const { return *miner_; }
 
   std::vector<Tensor> state() {
