@@ -22,9 +22,11 @@ struct PairOptions {
   void fields(const FieldVisitor& visit) {
     visit({.name = "hidden", .help = "width of the pair decoder's layers", .min = 1, .max = 65536},
           hidden);
-    visit({.name = "walk",
-           .help = "sketch of temporal walks, who went on to what; auto: if a short trial validates "
-                   "better with it"}, walk);
+    visit(
+        {.name = "walk",
+         .help = "sketch of temporal walks, who went on to what; auto: if a short trial validates "
+                 "better with it"},
+        walk);
     visit({.name = "walk-decay",
            .help = "how fast walks are forgotten: e-foldings per step in the training period",
            .min = 0,

@@ -5,8 +5,8 @@
 
 #include "curnm/data/catalog.h"
 #include "curnm/data/dataset.h"
-#include "curnm/fetch/download.h"
 #include "curnm/data/unpack.h"
+#include "curnm/fetch/download.h"
 
 namespace curnm {
 

@@ -39,9 +39,7 @@ inline TrainingSession session_of(const GivenOptions& given, const Dataset& data
   return {resolve_run(given), dataset};
 }
 
-inline void train(TrainingSession& session) {
-  session.train(nobody());
-}
+inline void train(TrainingSession& session) { session.train(nobody()); }
 
 /// Trains and tests.
 inline nlohmann::ordered_json trained_and_tested(const GivenOptions& given, const Dataset& dataset,
