@@ -25,6 +25,6 @@ set(CURNM_TORCH_HEADERS
     nn/adam.h nn/fused.h nn/module.h nn/optimizer.h nn/path.h nn/tensor.h nn/tensor_file.h
     nn/tensors.h
     prediction/link_model.h prediction/link_scorer.h prediction/predictor.h prediction/replay.h
-    prediction/trained_model.h
+    prediction/top_query.h prediction/trained_model.h
     training/batches.h training/early_stopping.h training/learner.h training/observer.h training/options.h
     training/run_spec.h training/session.h training/step.h training/trainer.h)

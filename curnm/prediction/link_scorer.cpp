@@ -6,12 +6,15 @@
 
 namespace curnm {
 
-Scores score_links(const LinkModel& model, const Pairs& pairs, Timestamp now, std::uint64_t seed) {
+Tensor embed_roots(const LinkModel& model, const Roots& roots, Timestamp now, std::uint64_t seed) {
   const NoGradGuard no_grad;
-  const Links links(pairs);
   const Rng key(seed, Stream::kEvaluationNeighbors);
-  const auto sample = model.model->sample(links.roots(), now, key);
-  const Tensor z = model.model->embed(links.roots(), sample.get(), key);
+  const auto sample = model.model->sample(roots, now, key);
+  return model.model->embed(roots, sample.get(), key);
+}
+
+Scores score_links(const LinkModel& model, const Links& links, const Tensor& z) {
+  const NoGradGuard no_grad;
   const Tensor logits = model.decoder->logits(links, z).to(at::kCPU).contiguous();
   const float* values = logits.data_ptr<float>();
   Scores scores{.outputs = model.decoder->outputs(), .values = {values, values + logits.numel()}};
@@ -21,9 +24,14 @@ Scores score_links(const LinkModel& model, const Pairs& pairs, Timestamp now, st
         "the score of a link at time {} is {}: the training has diverged (a smaller "
         "--learning-rate usually helps), features are too large, or the time is far outside of the "
         "data",
-        pairs.time[i / index(scores.outputs)], scores.values[i]);
+        links.time()[i / index(scores.outputs)], scores.values[i]);
   }
   return scores;
+}
+
+Scores score_links(const LinkModel& model, const Pairs& pairs, Timestamp now, std::uint64_t seed) {
+  const Links links(pairs);
+  return score_links(model, links, embed_roots(model, links.roots(), now, seed));
 }
 
 }  // namespace curnm

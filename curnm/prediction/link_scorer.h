@@ -5,6 +5,11 @@
 
 namespace curnm {
 
+/// Embeddings of the roots, [R,D], and the logits of links from those of their roots: the two
+/// halves of what follows.
+Tensor embed_roots(const LinkModel& model, const Roots& roots, Timestamp now, std::uint64_t seed);
+Scores score_links(const LinkModel& model, const Links& links, const Tensor& z);
+
 /// The logits of pairs from a model and its decoder. Randomly drawn neighbours depend on the seed
 /// and the query only, so that a score can be repeated and does not depend on other queries. `now`:
 /// as in Model::sample. Throws Error where a score is not a finite number. REQUIRES: evaluation

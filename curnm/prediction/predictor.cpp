@@ -8,9 +8,11 @@
 #include "curnm/base/error.h"
 #include "curnm/data/open.h"
 #include "curnm/evaluation/task.h"
+#include "curnm/graph/distinct_nodes.h"
 #include "curnm/nn/tensor_file.h"
 #include "curnm/nn/tensors.h"
 #include "curnm/prediction/link_scorer.h"
+#include "curnm/prediction/ranking.h"
 #include "curnm/prediction/replay.h"
 #include "curnm/sampling/indices.h"
 
@@ -132,6 +134,29 @@ struct Predictor::Parts {
     if (idle.size() < kMaxIdle) idle.push_back(std::move(follower));
   }
 
+  /// Calls use(model) with the model as it was just before t. One that has been lent for an earlier
+  /// time is kept in `borrowed` for the next call.
+  template <class Use>
+  void at(Timestamp t, std::unique_ptr<Follower>& borrowed, const Use& use) {
+    const EventId known = events_before(t);
+    if (known == events.events.size()) return use(present().model);
+    if (!borrowed) borrowed = borrow(known);
+    borrowed->replay.advance_to(known);
+    use(borrowed->model);
+  }
+
+  /// What may be predicted at t, of the candidates if there are any.
+  Choices choices_at(Timestamp t, const std::optional<std::vector<NodeId>>& candidates) const {
+    const EventLog& log = events.events;
+    const EventId before = events_before(t);
+    // Bipartite or with self-loops: as known from training, and from the events before t.
+    const EventLog known = head(log, std::max(before, trained.extent.events));
+    return {indices.past(), log.num_nodes,
+            candidates ? distinct_nodes(*candidates)
+                       : destinations_of(head(log, before), is_bipartite(known)),
+            has_loops(known), t};
+  }
+
   TrainedModel trained;
   Dataset events;
   Indices indices;
@@ -198,17 +223,10 @@ std::vector<float> Predictor::score(const Pairs& pairs, Question question) const
       dst.push_back(pairs.dst[order[end]]);
     }
     const std::vector<Timestamp> times(src.size(), t);
-    const EventId known = parts_->events_before(t);
-    const Follower* follower = nullptr;
-    if (known == parts_->events.events.size()) {
-      follower = &parts_->present();
-    } else {
-      if (!borrowed) borrowed = parts_->borrow(known);
-      borrowed->replay.advance_to(known);
-      follower = borrowed.get();
-    }
-    const std::vector<float> block =
-        score_links(follower->model, {src, dst, times}, t, parts_->trained.seed).of(question);
+    std::vector<float> block;
+    parts_->at(t, borrowed, [&](const LinkModel& model) {
+      block = score_links(model, {src, dst, times}, t, parts_->trained.seed).of(question);
+    });
     for (std::size_t i = begin; i < end; ++i) scores[order[i]] = block[i - begin];
     begin = end;
   }
@@ -217,38 +235,43 @@ std::vector<float> Predictor::score(const Pairs& pairs, Question question) const
 }
 
 std::vector<NodeId> Predictor::choices(NodeId src, Timestamp t, Seen seen) const {
+  return parts_->choices_at(t, /*candidates=*/{}).of(src, seen, Among::kAll);
+}
+
+std::vector<NodeId> Predictor::sources(Timestamp t) const {
   const EventLog& log = parts_->events.events;
-  const EventId before = parts_->events_before(t);
-  // Bipartite or with self-loops: as known from training, and from the events before t.
-  const EventLog known = head(log, std::max(before, parts_->trained.extent.events));
-  std::vector<NodeId> nodes = destinations_of(head(log, before), is_bipartite(known));
-  if (!has_loops(known)) std::erase(nodes, src);
-  if (seen == Seen::kExcluded) {
-    std::erase_if(nodes, [&](NodeId dst) {
-      return parts_->indices.pairs.last_before(src, dst, t) != kNever;
-    });
+  const EventLog before = head(log, parts_->events_before(t));
+  if (!is_bipartite(log)) return destinations_of(before, /*bipartite=*/false);
+  return distinct_nodes({before.src.begin(), before.src.end()});
+}
+
+void Predictor::top(std::span<const NodeId> sources, Timestamp t, const TopQuery& query,
+                    const TopAnswer& answer) const {
+  CURNM_ASSERT(query.k >= 1);
+  if (!query.candidates && parts_->events_before(t) == 0) {
+    fail("nothing has happened before time {}", t);
   }
-  return nodes;
+  Choices choices = parts_->choices_at(t, query.candidates);
+  std::unique_ptr<Follower> borrowed;
+  parts_->at(t, borrowed, [&](const LinkModel& model) {
+    NodeEmbeddings embeddings(model, choices.num_nodes(), t, parts_->trained.seed);
+    rank_destinations(model, embeddings, choices, sources, query, answer);
+  });
+  if (borrowed) parts_->give_back(std::move(borrowed));
 }
 
 std::vector<Prediction> Predictor::top(NodeId src, Timestamp t, std::int64_t k, Question question,
                                        Seen seen) const {
-  const std::vector<NodeId> dst = choices(src, t, seen);
-  if (dst.empty() && seen == Seen::kExcluded) {
+  std::vector<Prediction> found;
+  top(std::span(&src, 1), t, {.k = k, .question = question, .seen = seen},
+      [&](NodeId, std::span<const Prediction> best) { found.assign(best.begin(), best.end()); });
+  if (found.empty() && seen == Seen::kExcluded) {
     fail("{} has chosen every destination before time {}", parts_->events.ids.name(src), t);
   }
-  if (dst.empty()) fail("nothing has happened before time {}", t);
-  const std::vector<NodeId> sources(dst.size(), src);
-  const std::vector<Timestamp> times(dst.size(), t);
-  const std::vector<float> logits = score({sources, dst, times}, question);
-  std::vector<Prediction> found;
-  for (std::size_t i = 0; i < dst.size(); ++i) found.push_back({dst[i], logits[i]});
-  const auto count = std::min<std::ptrdiff_t>(k, std::ssize(found));
-  std::partial_sort(found.begin(), found.begin() + count, found.end(),
-                    [](const Prediction& a, const Prediction& b) {
-                      return a.logit != b.logit ? a.logit > b.logit : a.node < b.node;
-                    });
-  found.resize(static_cast<std::size_t>(count));
+  if (found.empty()) {
+    fail("{} is the only destination before time {}, and nobody meets himself in this network",
+         parts_->events.ids.name(src), t);
+  }
   return found;
 }
 

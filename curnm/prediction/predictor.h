@@ -5,19 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "curnm/prediction/top_query.h"
 #include "curnm/prediction/trained_model.h"
 #include "curnm/sampling/links.h"
 
 namespace curnm {
-
-/// A destination and how likely it is.
-struct Prediction {
-  NodeId node = kNoNode;
-  float logit = 0;
-};
-
-/// Whether destinations that a source has chosen before may be predicted for it.
-enum class Seen { kIncluded, kExcluded };
 
 /// Answers queries about links from a trained model and the events so far, without training or
 /// evaluation code.
@@ -52,11 +44,20 @@ class Predictor {
   /// nodes and those added after training; src itself only if the network has self-loops. Events at
   /// t or later have no influence.
   std::vector<NodeId> choices(NodeId src, Timestamp t, Seen seen = Seen::kIncluded) const;
+  /// Every node that was a source before t; in a network that is not bipartite, in either role.
+  /// Ascending.
+  std::vector<NodeId> sources(Timestamp t) const;
   /// The k most likely choices, best first; ties go to the lower node number. Throws Error if
   /// there is no choice: nothing has happened before t.
   std::vector<Prediction> top(NodeId src, Timestamp t, std::int64_t k,
                               Question question = Question::kDestination,
                               Seen seen = Seen::kIncluded) const;
+  /// The same for many sources, as `query` says, each passed to `answer` in turn: one replay, every
+  /// node embedded once, in memory that does not depend on the number of sources. The same bits as
+  /// one source at a time. The answer to a source without a choice is empty; throws Error where
+  /// nothing has happened before t and there are no candidates. REQUIRES: k >= 1.
+  void top(std::span<const NodeId> sources, Timestamp t, const TopQuery& query,
+           const TopAnswer& answer) const;
 
  private:
   struct Parts;

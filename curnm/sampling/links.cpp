@@ -68,6 +68,40 @@ Links::Links(const Pairs& pairs)
   number_by_node_and_time();
 }
 
+template <class Number>
+std::vector<std::int64_t> Links::number(std::span<const Number> src_ends,
+                                        std::span<const Number> dst_ends, std::int64_t most) {
+  DistinctRows roots(most);
+  destination_.reserve(dst_ends.size());
+  for (const Number end : dst_ends) destination_.push_back(roots.row(end));
+  num_destinations_ = roots.size();
+  DistinctRows sources(most);
+  source_.reserve(src_ends.size());
+  for (const Number end : src_ends) source_.push_back(sources.row(roots.row(end)));
+  sources_.assign(sources.keys().begin(), sources.keys().end());
+  return {roots.keys().begin(), roots.keys().end()};
+}
+
+std::vector<std::int64_t> Links::number(std::span<const std::int64_t> src_ends,
+                                        std::span<const std::int64_t> dst_ends,
+                                        std::span<const NodeId> nodes,
+                                        std::span<const Timestamp> times) {
+  std::vector<std::int64_t> roots = number(src_ends, dst_ends, std::ssize(nodes));
+  for (const std::int64_t end : roots) {
+    root_nodes_.push_back(nodes[index(end)]);
+    root_times_.push_back(times[index(end)]);
+  }
+  return roots;
+}
+
+Links::Links(Timestamp t, std::span<const NodeId> src, std::span<const NodeId> dst,
+             NodeId num_nodes)
+    : src_(src.begin(), src.end()), dst_(dst.begin(), dst.end()), time_(src.size(), t) {
+  const std::vector<std::int64_t> nodes = number(src, dst, num_nodes);
+  root_nodes_.assign(nodes.begin(), nodes.end());
+  root_times_.assign(nodes.size(), t);
+}
+
 void Links::reserve(std::size_t links) {
   src_.reserve(links);
   dst_.reserve(links);
@@ -91,25 +125,6 @@ void Links::number_by_node_and_time() {
     dst_ends.push_back(ends.number(dst_[i], time_[i]));
   }
   number(src_ends, dst_ends, ends.nodes, ends.times);
-}
-
-std::vector<std::int64_t> Links::number(std::span<const std::int64_t> src_ends,
-                                        std::span<const std::int64_t> dst_ends,
-                                        std::span<const NodeId> nodes,
-                                        std::span<const Timestamp> times) {
-  DistinctRows roots(std::ssize(nodes));
-  destination_.reserve(dst_ends.size());
-  for (const std::int64_t end : dst_ends) destination_.push_back(roots.row(end));
-  num_destinations_ = roots.size();
-  DistinctRows sources(std::ssize(nodes));
-  source_.reserve(src_ends.size());
-  for (const std::int64_t end : src_ends) source_.push_back(sources.row(roots.row(end)));
-  sources_.assign(sources.keys().begin(), sources.keys().end());
-  for (const std::int64_t end : roots.keys()) {
-    root_nodes_.push_back(nodes[index(end)]);
-    root_times_.push_back(times[index(end)]);
-  }
-  return {roots.keys().begin(), roots.keys().end()};
 }
 
 Links::Part Links::with_candidates(std::span<const std::int64_t> chosen) const {

@@ -40,6 +40,8 @@ class Links {
  public:
   Links(const EventBatch& positives, const Candidates& candidates);
   explicit Links(const Pairs& pairs);
+  /// Pairs at one time, of nodes below `num_nodes`: the same, without looking up their times.
+  Links(Timestamp t, std::span<const NodeId> src, std::span<const NodeId> dst, NodeId num_nodes);
 
   std::int64_t size() const { return static_cast<std::int64_t>(src_.size()); }
   LinkRange positives() const { return {0, num_positives_}; }
@@ -84,8 +86,12 @@ class Links {
 
  private:
   Links() = default;
-  /// Numbers the roots from provisional numbers: the two ends of each link, as positions in `nodes`
-  /// and `times`. Returns the provisional number of each root.
+  /// Numbers the roots from provisional numbers, below `most`, of the two ends of each link.
+  /// Returns the provisional number of each root.
+  template <class Number>
+  std::vector<std::int64_t> number(std::span<const Number> src_ends,
+                                   std::span<const Number> dst_ends, std::int64_t most);
+  /// The same, where provisional numbers are positions in `nodes` and `times`.
   std::vector<std::int64_t> number(std::span<const std::int64_t> src_ends,
                                    std::span<const std::int64_t> dst_ends,
                                    std::span<const NodeId> nodes, std::span<const Timestamp> times);

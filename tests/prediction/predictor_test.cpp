@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <numeric>
+#include <set>
 #include <thread>
 
 #include "curnm/base/interrupt.h"
@@ -25,11 +27,18 @@ Dataset network(std::int64_t events = 1500) {
   return events == whole.events.size() ? whole : whole.head({events, whole.events.num_nodes});
 }
 
-TrainedModel trained(const std::string& model, const Dataset& dataset) {
-  TrainingSession session = testing::session_of(quick(model, {{"epochs", "1"}}), dataset);
+TrainedModel trained(const std::string& model, const Dataset& dataset,
+                     const GivenOptions& more = {}) {
+  GivenOptions given = more;
+  given.emplace("epochs", "1");
+  TrainingSession session = testing::session_of(quick(model, given), dataset);
   testing::train(session);
   return session.trained_model();
 }
+
+/// A decoder that knows pairs, walks and questions.
+const GivenOptions kPairDecoder = {
+    {"decoder", "pair"}, {"walk", "on"}, {"miner", "curnm"}, {"outputs", "questions"}};
 
 struct Questions {
   std::vector<NodeId> src;
@@ -107,6 +116,154 @@ TEST_P(EveryModel, KnowsWhatHasHappenedSince) {
 
 INSTANTIATE_TEST_SUITE_P(All, EveryModel, ::testing::Values("tgn", "jodie", "dysat"),
                          [](const auto& test) { return test.param; });
+
+std::vector<NodeId> everyone(const Dataset& dataset) {
+  std::vector<NodeId> nodes(index(dataset.events.num_nodes));
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return nodes;
+}
+
+// Many sources at once get what each gets alone, whatever is asked and whoever else asks.
+class Batches : public ::testing::TestWithParam<std::string> {
+ protected:
+  Batches()
+      : predictor_(
+            trained(GetParam(), dataset_, GetParam() == "light" ? kPairDecoder : GivenOptions{}),
+            dataset_) {}
+
+  std::vector<std::vector<Prediction>> ask(std::span<const NodeId> sources, Timestamp t,
+                                           const TopQuery& query) const {
+    std::vector<std::vector<Prediction>> answers;
+    predictor_.top(sources, t, query, [&](NodeId src, std::span<const Prediction> best) {
+      EXPECT_EQ(src, sources[answers.size()]);
+      answers.emplace_back(best.begin(), best.end());
+    });
+    EXPECT_EQ(answers.size(), sources.size());
+    return answers;
+  }
+  /// By scoring every allowed pair, in an order of its own, and sorting.
+  std::vector<Prediction> slowly(NodeId src, Timestamp t, const TopQuery& query) const {
+    const EventLog& log = dataset_.events;
+    std::set<NodeId> chosen;
+    std::set<NodeId> partners;
+    std::set<NodeId> all;
+    for (EventId e = 0; e < log.size() && log.time[e] < t; ++e) {
+      all.insert({log.src[e], log.dst[e]});
+      if (log.src[e] == src) chosen.insert(log.dst[e]);
+      if (log.src[e] == src) partners.insert(log.dst[e]);
+      if (log.dst[e] == src) partners.insert(log.src[e]);
+    }
+    if (query.candidates) all = {query.candidates->begin(), query.candidates->end()};
+    all.erase(src);
+    std::vector<NodeId> dst;
+    for (const NodeId node : all) {
+      if (query.seen == Seen::kExcluded && chosen.contains(node)) continue;
+      if (query.among == Among::kPartners && !partners.contains(node)) continue;
+      dst.insert(dst.begin(), node);
+    }
+    const std::vector<NodeId> sources(dst.size(), src);
+    const std::vector<Timestamp> times(dst.size(), t);
+    const std::vector<float> logits = predictor_.score({sources, dst, times}, query.question);
+    std::vector<Prediction> found;
+    for (std::size_t i = 0; i < dst.size(); ++i) found.push_back({dst[i], logits[i]});
+    std::ranges::sort(found, [](const Prediction& a, const Prediction& b) {
+      return std::pair(-a.logit, a.node) < std::pair(-b.logit, b.node);
+    });
+    found.resize(std::min(found.size(), static_cast<std::size_t>(query.k)));
+    return found;
+  }
+
+  Dataset dataset_ = network();
+  Predictor predictor_;
+};
+
+TEST_P(Batches, EqualSingleQuestionsToTheBit) {
+  const Timestamp last = dataset_.events.time.back();
+  const std::vector<NodeId> all = everyone(dataset_);
+  for (const Timestamp t : {last + 1, last / 2}) {
+    for (const Question question : {Question::kDestination, Question::kPartner}) {
+      const TopQuery query{.k = 7, .question = question};
+      const auto answers = ask(all, t, query);
+      for (const NodeId src : all) {
+        EXPECT_EQ(answers[index(src)], predictor_.top(src, t, 7, question)) << src;
+        EXPECT_EQ(answers[index(src)], slowly(src, t, query)) << src;
+      }
+    }
+  }
+  const std::vector<NodeId> few = {41, 3, 41};
+  const auto of_few = ask(few, last + 1, {.k = 1000});
+  const auto of_all = ask(all, last + 1, {.k = 1000});
+  for (std::size_t i = 0; i < few.size(); ++i) EXPECT_EQ(of_few[i], of_all[index(few[i])]);
+}
+
+TEST_P(Batches, ChooseAmongWhatIsAllowed) {
+  const std::vector<NodeId> all = everyone(dataset_);
+  const std::vector<NodeId> some = {50, 2, 3, 17, 2, 59};
+  for (const Timestamp t : {dataset_.events.time.back() + 1, dataset_.events.time[30]}) {
+    for (const Seen seen : {Seen::kIncluded, Seen::kExcluded}) {
+      for (const Among among : {Among::kAll, Among::kPartners}) {
+        for (const bool restricted : {false, true}) {
+          TopQuery query{.k = 5, .seen = seen, .among = among};
+          if (restricted) query.candidates = some;
+          const auto answers = ask(all, t, query);
+          for (const NodeId src : all) {
+            EXPECT_EQ(answers[index(src)], slowly(src, t, query)) << src;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(fails([&] { ask(all, 0, {}); }, {"nothing has happened before time 0"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Batches, ::testing::Values("light", "tgn", "jodie", "dysat"),
+                         [](const auto& test) { return test.param; });
+
+// Blocks hold thousands of links and sources. Here a source has more choices than a block holds
+// links, and then there are more sources without a choice than it holds.
+TEST(PredictorTest, BlocksMayEndAnywhere) {
+  const Dataset dataset = generate(
+      {.nodes = 12000, .events = 30000, .communities = 4, .one_mode = true, .seed = 5}, "network");
+  const Predictor predictor(trained("light", dataset, {{"decoder", "pair"}}), dataset);
+  const Timestamp t = dataset.events.time.back() + 1;
+  const std::vector<NodeId> sources = {5, 11000, 7};
+  ASSERT_GT(predictor.choices(5, t).size(), 8192U);
+  std::size_t next = 0;
+  predictor.top(sources, t, {.k = 20}, [&](NodeId src, std::span<const Prediction> best) {
+    EXPECT_EQ(src, sources[next++]);
+    const std::vector<NodeId> dst = predictor.choices(src, t);
+    const std::vector<NodeId> from(dst.size(), src);
+    const std::vector<Timestamp> times(dst.size(), t);
+    std::vector<float> logits = predictor.score({from, dst, times}, Question::kDestination);
+    std::ranges::sort(logits, std::greater());
+    ASSERT_EQ(best.size(), 20U);
+    for (std::size_t i = 0; i < best.size(); ++i) EXPECT_EQ(best[i].logit, logits[i]);
+  });
+  const std::vector<NodeId> all = predictor.sources(t);
+  const TopQuery nothing{.candidates = std::vector<NodeId>()};
+  next = 0;
+  predictor.top(all, t, nothing, [&](NodeId src, std::span<const Prediction> best) {
+    EXPECT_EQ(src, all[next++]);
+    EXPECT_TRUE(best.empty());
+  });
+  EXPECT_EQ(next, all.size());
+}
+
+TEST(PredictorTest, SourcesAreThoseThatHaveActed) {
+  for (const bool one_mode : {false, true}) {
+    const Dataset dataset = generate(
+        {.nodes = 60, .events = 600, .communities = 4, .one_mode = one_mode, .seed = 5}, "network");
+    const Predictor predictor(trained("light", dataset), dataset);
+    const EventLog& log = dataset.events;
+    std::set<NodeId> acted;
+    for (EventId e = 0; log.time[e] < log.time[50]; ++e) {
+      acted.insert(log.src[e]);
+      if (one_mode) acted.insert(log.dst[e]);
+    }
+    const std::vector<NodeId> sources = predictor.sources(log.time[50]);
+    EXPECT_EQ(sources, std::vector<NodeId>(acted.begin(), acted.end()));
+  }
+}
 
 TEST(PredictorTest, TheLikeliestComeFirstAndAreScoredAsPairs) {
   const Dataset dataset = network();

@@ -151,6 +151,24 @@ void expect_numbered(const Links& links) {
   ASSERT_EQ(listed, sources);
 }
 
+TEST(LinksTest, PairsAtOneTimeAreNumberedAsAnyPairs) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Step step = random_step(seed);
+    const std::vector<Timestamp> times(step.src.size(), 3.5);
+    const Links expected(Pairs{step.src, step.dst, times});
+    const Links links(3.5, step.src, step.dst, /*num_nodes=*/9);
+    EXPECT_TRUE(std::ranges::equal(links.src(), expected.src()));
+    EXPECT_TRUE(std::ranges::equal(links.dst(), expected.dst()));
+    EXPECT_TRUE(std::ranges::equal(links.time(), expected.time()));
+    EXPECT_TRUE(std::ranges::equal(links.roots().nodes, expected.roots().nodes));
+    EXPECT_TRUE(std::ranges::equal(links.roots().times, expected.roots().times));
+    EXPECT_EQ(links.num_destinations(), expected.num_destinations());
+    EXPECT_TRUE(std::ranges::equal(links.source(), expected.source()));
+    EXPECT_TRUE(std::ranges::equal(links.sources(), expected.sources()));
+    EXPECT_TRUE(std::ranges::equal(links.destination(), expected.destination()));
+  }
+}
+
 TEST(LinksTest, RandomStepsMatchLoops) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
