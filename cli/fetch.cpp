@@ -1,12 +1,11 @@
 #include "cli/fetch.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/print.h"
+#include "cli/progress.h"
 
 namespace curnm::cli {
 namespace {
@@ -21,30 +20,22 @@ struct FetchFlags {
   bool force = false;
 };
 
-/// A bar that is redrawn in place, at most ten times a second; nothing unless stderr is a terminal.
+/// The progress of a download.
 class DownloadBar {
  public:
   void operator()(std::int64_t received, std::int64_t total) {
-    if (!visible_ || (watch_.seconds() < next_ && received != total)) return;
-    next_ = watch_.seconds() + 0.1;
+    if (!bar_.is_due(/*last=*/received == total)) return;
     constexpr double kMega = 1e6;
-    const double rate = static_cast<double>(received) / kMega / std::max(watch_.seconds(), 1e-3);
-    if (total <= 0) {
-      say("\r{:.1f} MB, {:.1f} MB/s ", static_cast<double>(received) / kMega, rate);
-      return;
-    }
-    constexpr std::size_t kWidth = 30;
-    const double share = static_cast<double>(received) / static_cast<double>(total);
-    const auto full = static_cast<std::size_t>(share * kWidth);
-    say("\r[{}{}] {:3.0f} % of {:.1f} MB, {:.1f} MB/s ", std::string(full, '#'),
-        std::string(kWidth - full, '.'), 100 * share, static_cast<double>(total) / kMega, rate);
-    if (received == total) say("\n");
+    const double megabytes = static_cast<double>(received) / kMega;
+    const std::string rate = fmt::format("{:.1f} MB/s", megabytes / std::max(bar_.seconds(), 1e-3));
+    if (total <= 0) return bar_.draw(/*share=*/-1, fmt::format("{:.1f} MB, {}", megabytes, rate));
+    bar_.draw(static_cast<double>(received) / static_cast<double>(total),
+              fmt::format("of {:.1f} MB, {}", static_cast<double>(total) / kMega, rate));
+    if (received == total) bar_.end();
   }
 
  private:
-  bool visible_ = ::isatty(STDERR_FILENO) == 1;
-  Stopwatch watch_;
-  double next_ = 0;
+  ProgressBar bar_;
 };
 
 void run_fetch(const FetchFlags& flags) {

@@ -1,37 +1,42 @@
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
+#include "cli/answers.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/predictor.h"
 #include "cli/print.h"
-#include "cli/process.h"
-#include "curnm/base/csv.h"
-#include "curnm/base/dates.h"
+#include "cli/progress.h"
 #include "curnm/base/names.h"
 #include "curnm/data/event_table.h"
-#include "curnm/data/open.h"
 #include "curnm/data/reader.h"
 #include "curnm/prediction/predictor.h"
-#include "curnm/training/session.h"
 
 namespace curnm::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kMostAnswers = 1000000000;
+
 struct PredictFlags {
-  std::string run;
-  std::string data;
+  PredictorFlags model;
   std::string src;
+  std::string sources;  // all, or a file
   std::string time_text;
   double time = 0;
   std::int64_t topk = 10;
+  bool exclude_seen = false;
+  std::string candidates;
+  std::string among = "all";
   std::string pairs;
   std::string question;
-  GivenOptions read;
-  std::int64_t threads = 0;
+  bool strict = false;
+  std::string format = "csv";
   bool json = false;
+  std::string out;
+
+  Unknown unknown() const { return strict ? Unknown::kStop : Unknown::kCount; }
 
   /// The output that answers: by default the one that fits what is asked for.
   Question asked() const {
@@ -43,118 +48,209 @@ struct PredictFlags {
     }
     return static_cast<Question>(found - names.begin());
   }
+  AnswerFormat chosen_format() const {
+    AnswerFormat chosen = AnswerFormat::kJson;
+    if (!json) OptionValue(chosen).parse({.name = "format"}, format);
+    return chosen;
+  }
+  Among chosen_among() const {
+    Among chosen = Among::kAll;
+    OptionValue(chosen).parse({.name = "among"}, among);
+    return chosen;
+  }
 };
 
-struct Query {
-  NodeId src;
-  NodeId dst;
-  Timestamp time;
-  float score = 0;
+/// Pairs to score, as they stand in a table.
+struct PairTable {
+  std::vector<Answer> rows;
+  std::int64_t unknown = 0;  // how many have a node that the network does not have
 };
 
-std::vector<Query> read_questions(const fs::path& path, const Predictor& predictor,
-                                  const ReadOptions& options) {
+PairTable read_pairs(const fs::path& path, const Predictor& predictor, const ReadOptions& options,
+                     Unknown unknown) {
   const std::unique_ptr<Rows> table = open_table(path, options);
   Rows& rows = *table;
   const TableLayout layout = table_layout(rows, options);
   const EventLog& log = predictor.dataset().events;
   TimeColumn times;
-  std::vector<Query> questions;
+  PairTable pairs;
   while (rows.next()) {
     if (rows.fields().size() != layout.width) {
       rows.fail_here("{} columns instead of {}", rows.fields().size(), layout.width);
     }
     const auto at = [&](int column) { return rows.fields()[static_cast<std::size_t>(column)]; };
     const auto node = [&](int column, NodeId like) {
+      if (unknown == Unknown::kCount) return predictor.find_known(at(column), like);
       try {
         return predictor.find(at(column), like);
       } catch (const Error& error) {
         rows.fail_here("{}", error.what());
       }
     };
-    questions.push_back({node(layout.src, log.src.front()), node(layout.dst, log.dst.front()),
-                         times.parse(rows, at(layout.time))});
+    pairs.rows.push_back({.src = std::string(at(layout.src)),
+                          .dst = std::string(at(layout.dst)),
+                          .src_node = node(layout.src, log.src.front()),
+                          .dst_node = node(layout.dst, log.dst.front()),
+                          .time = times.parse(rows, at(layout.time))});
+    const Answer& row = pairs.rows.back();
+    if (row.src_node == kNoNode || row.dst_node == kNoNode) ++pairs.unknown;
   }
   if (times.without_zone() > 0) {
     say("note: {} dates have no zone and are taken as UTC\n", grouped(times.without_zone()));
   }
-  if (questions.empty()) fail("{} has no pairs", path.string());
-  return questions;
-}
-
-void print_answers(const std::vector<Query>& answers, const IdMap& ids, bool json) {
-  const auto probability = [](float logit) {
-    return 1 / (1 + std::exp(-static_cast<double>(logit)));
-  };
-  if (json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Query& a : answers) {
-      list.push_back({{"src", ids.name(a.src)},
-                      {"dst", ids.name(a.dst)},
-                      {"time", a.time},
-                      {"logit", a.score},
-                      {"probability", probability(a.score)}});
-    }
-    fmt::print("{}\n", list.dump(2));
-    return;
-  }
-  fmt::print("src,dst,time,probability\n");
-  for (const Query& a : answers) {
-    fmt::print("{},{},{},{:.6f}\n", csv_field(ids.name(a.src)), csv_field(ids.name(a.dst)), a.time,
-               probability(a.score));
-  }
-}
-
-/// Opens a run's folder or an exported file, with the events so far.
-Predictor open_predictor(const PredictFlags& flags) {
-  if (is_model_file(flags.run)) {
-    TrainedModel model = load_model(flags.run);
-    const std::string data = flags.data.empty() ? model.data : flags.data;
-    set_read_options(flags.read, data, model.read);
-    Dataset dataset = open_dataset(data, is_raw(data) ? model.read : ReadOptions{});
-    return {std::move(model), std::move(dataset)};
-  }
-  const RunFolder folder(flags.run);
-  RunSpec spec = read_run(folder, RunUse::kTest);
-  set_read_options(flags.read, flags.data.empty() ? spec.data : flags.data, spec.read);
-  Dataset dataset = open_run_data(spec, flags.data, /*grown=*/true);
-  TrainedModel model = read_trained_model(folder, spec, dataset);
-  return {std::move(model), std::move(dataset)};
-}
-
-std::vector<Query> likeliest(const Predictor& predictor, const PredictFlags& flags) {
-  const EventLog& log = predictor.dataset().events;
-  const NodeId src = predictor.find(flags.src, log.src.front());
-  if (is_bipartite(log) && std::ranges::find(log.src, src) == log.src.end()) {
-    say("note: {} is no source of this network but a destination\n", flags.src);
-  }
-  std::vector<Query> answers;
-  for (const Prediction& found : predictor.top(src, flags.time, flags.topk, flags.asked())) {
-    answers.push_back({src, found.node, flags.time, found.logit});
-  }
-  return answers;
+  if (pairs.rows.empty()) fail("{} has no pairs", path.string());
+  return pairs;
 }
 
 /// Pairs have the columns of the events, but need not have their features.
 ReadOptions pair_options(const PredictFlags& flags) {
-  ReadOptions options = read_options(flags.read);
+  ReadOptions options = read_options(flags.model.read);
   options.separate_ids = SeparateIds::kOff;  // names are looked up as they are
   return options;
 }
 
-std::vector<Query> scored_pairs(const Predictor& predictor, const PredictFlags& flags) {
-  std::vector<Query> questions = read_questions(flags.pairs, predictor, pair_options(flags));
+/// The pairs of a table with their scores; those with an unknown node have none.
+PairTable scored_pairs(const Predictor& predictor, const PredictFlags& flags) {
+  PairTable pairs = read_pairs(flags.pairs, predictor, pair_options(flags), flags.unknown());
+  std::vector<Answer*> known;
   std::vector<NodeId> src;
   std::vector<NodeId> dst;
   std::vector<Timestamp> time;
-  for (const Query& question : questions) {
-    src.push_back(question.src);
-    dst.push_back(question.dst);
-    time.push_back(question.time);
+  for (Answer& row : pairs.rows) {
+    if (row.src_node == kNoNode || row.dst_node == kNoNode) continue;
+    known.push_back(&row);
+    src.push_back(row.src_node);
+    dst.push_back(row.dst_node);
+    time.push_back(row.time);
   }
   const std::vector<float> scores = predictor.score({src, dst, time}, flags.asked());
-  for (std::size_t i = 0; i < scores.size(); ++i) questions[i].score = scores[i];
-  return questions;
+  for (std::size_t i = 0; i < scores.size(); ++i) known[i]->logit = scores[i];
+  return pairs;
+}
+
+void note_unknown(std::int64_t unknown, std::size_t all, std::string_view what,
+                  std::string_view consequence) {
+  if (unknown == 0) return;
+  say("note: {} of {} {} not in the network: {} (--strict stops instead)\n", grouped(unknown),
+      grouped(static_cast<std::int64_t>(all)), what, consequence);
+}
+
+void predict_pairs(const Predictor& predictor, const PredictFlags& flags) {
+  const PairTable pairs = scored_pairs(predictor, flags);
+  const auto writer = make_writer({.format = flags.chosen_format(), .out = flags.out},
+                                  predictor.dataset().ids, predictor.dataset().events.num_nodes);
+  for (const Answer& row : pairs.rows) writer->add(std::span(&row, 1));
+  writer->finish();
+  note_unknown(pairs.unknown, pairs.rows.size(), "pairs have a node that is",
+               "their scores are empty");
+}
+
+/// Who is asked about: one source, all of them, or those in a file.
+NodeList asked_sources(const Predictor& predictor, const PredictFlags& flags) {
+  const EventLog& log = predictor.dataset().events;
+  if (flags.sources.empty()) {
+    const NodeId src = predictor.find(flags.src, log.src.front());
+    if (is_bipartite(log) && std::ranges::find(log.src, src) == log.src.end()) {
+      say("note: {} is no source of this network but a destination\n", flags.src);
+    }
+    return {.entries = {{predictor.dataset().ids.name(src), src}}};
+  }
+  if (flags.sources != "all") {
+    return read_nodes(flags.sources, predictor, log.src.front(), flags.unknown());
+  }
+  NodeList all;
+  for (const NodeId node : predictor.sources(flags.time)) {
+    all.entries.push_back({predictor.dataset().ids.name(node), node});
+  }
+  return all;
+}
+
+TopQuery query_of(const Predictor& predictor, const PredictFlags& flags) {
+  TopQuery query{.k = std::min<std::int64_t>(flags.topk, predictor.dataset().events.num_nodes),
+                 .question = flags.asked(),
+                 .seen = flags.exclude_seen ? Seen::kExcluded : Seen::kIncluded,
+                 .among = flags.chosen_among()};
+  if (flags.candidates.empty()) return query;
+  const NodeList list = read_nodes(flags.candidates, predictor,
+                                   predictor.dataset().events.dst.front(), flags.unknown());
+  note_unknown(list.unknown, list.entries.size(), "candidates are", "they are left out");
+  query.candidates = list.known();
+  if (query.candidates->empty()) fail("no candidate of {} is in the network", flags.candidates);
+  return query;
+}
+
+/// Writes what is found for each source, in the order of the list, with an empty row where nothing
+/// is.
+class SourceAnswers {
+ public:
+  SourceAnswers(const NodeList& sources, const IdMap& ids, Timestamp time, AnswerWriter& writer)
+      : entries_(sources.entries), ids_(ids), time_(time), writer_(writer) {}
+
+  void operator()(NodeId, std::span<const Prediction> best) {
+    skip_unknown();
+    const NodeList::Entry& source = entries_[next_];
+    std::vector<Answer> answers;
+    for (const Prediction& found : best) {
+      answers.push_back({.src = source.name,
+                         .dst = ids_.name(found.node),
+                         .src_node = source.node,
+                         .dst_node = found.node,
+                         .time = time_,
+                         .logit = found.logit});
+    }
+    if (best.empty())
+      answers.push_back({.src = source.name, .src_node = source.node, .time = time_});
+    writer_.add(answers);
+    ++next_;
+    draw();
+  }
+  void finish() {
+    skip_unknown();
+    writer_.finish();
+    bar_.end();
+  }
+
+ private:
+  void skip_unknown() {
+    for (; next_ < entries_.size() && entries_[next_].node == kNoNode; ++next_) {
+      const Answer nothing{.src = entries_[next_].name, .time = time_};
+      writer_.add(std::span(&nothing, 1));
+    }
+  }
+  void draw() {
+    if (entries_.size() == 1 || !bar_.is_due(/*last=*/next_ == entries_.size())) return;
+    bar_.draw(static_cast<double>(next_) / static_cast<double>(entries_.size()),
+              fmt::format("of {} sources, {:.0f} a second", grouped(std::ssize(entries_)),
+                          static_cast<double>(next_) / std::max(bar_.seconds(), 1e-3)));
+  }
+
+  const std::vector<NodeList::Entry>& entries_;
+  const IdMap& ids_;
+  Timestamp time_;
+  AnswerWriter& writer_;
+  std::size_t next_ = 0;
+  ProgressBar bar_;
+};
+
+void predict_top(const Predictor& predictor, const PredictFlags& flags) {
+  const NodeList sources = asked_sources(predictor, flags);
+  const TopQuery query = query_of(predictor, flags);
+  const Dataset& dataset = predictor.dataset();
+  const auto writer = make_writer({.format = flags.chosen_format(),
+                                   .out = flags.out,
+                                   .questions = std::ssize(sources.entries),
+                                   .most = query.k},
+                                  dataset.ids, dataset.events.num_nodes);
+  SourceAnswers answers(sources, dataset.ids, flags.time, *writer);
+  predictor.top(sources.known(), flags.time, query,
+                [&](NodeId src, std::span<const Prediction> best) {
+                  if (best.empty() && flags.sources.empty()) {
+                    fail("{} has no destination to choose from at time {}", flags.src, flags.time);
+                  }
+                  answers(src, best);
+                });
+  answers.finish();
+  note_unknown(sources.unknown, sources.entries.size(), "sources are", "their rows are empty");
 }
 
 /// A model with one score answers every question alike: asking for one of them would be ignored.
@@ -164,25 +260,35 @@ void check_question(const PredictFlags& flags, const TrainedModel& model) {
                     fmt::format("--question {} has no effect on {}, which has one score for "
                                 "everything: train with --outputs questions (miners mixture and "
                                 "curnm) to have one for each question",
-                                flags.question, flags.run));
-}
-
-double parse_time_flag(const std::string& text) {
-  double time = 0;
-  OptionValue(time).parse({.name = "time", .is_time = true}, text);
-  if (const auto date = parse_date(text); date && !date->has_zone) {
-    say("note: --time {} has no zone and is taken as UTC\n", text);
-  }
-  return time;
+                                flags.question, flags.model.run));
 }
 
 void run_predict(const PredictFlags& flags) {
-  set_threads(flags.threads);
-  flags.asked();  // a question that does not exist is reported before anything is read
-  const Predictor predictor = open_predictor(flags);
+  const Predictor predictor = open_predictor(flags.model);
   check_question(flags, predictor.model());
-  print_answers(flags.pairs.empty() ? likeliest(predictor, flags) : scored_pairs(predictor, flags),
-                predictor.dataset().ids, flags.json);
+  flags.pairs.empty() ? predict_top(predictor, flags) : predict_pairs(predictor, flags);
+}
+
+/// Before anything is read: what contradicts itself, does not exist or would be ignored.
+void check_flags(const PredictFlags& flags, const CLI::App& command) {
+  const auto given = [&](const char* flag) { return command.count(flag) > 0; };
+  if (given("--src") + given("--sources") + given("--pairs") != 1 ||
+      given("--time") == given("--pairs")) {
+    throw UsageError(
+        "give either --src and --time, --sources and --time, or --pairs FILE, which has times");
+  }
+  if (given("--pairs")) {
+    refuse_flags(command, {"--topk", "--exclude-seen", "--candidates", "--among"}, "--pairs");
+  }
+  if (given("--src") && !given("--candidates")) refuse_flags(command, {"--strict"}, "--src");
+  if (flags.sources == "all" && !given("--candidates")) {
+    refuse_flags(command, {"--strict"}, "--sources all");
+  }
+  flags.asked();
+  flags.chosen_among();
+  if (flags.chosen_format() != AnswerFormat::kColumns) return;
+  if (given("--pairs")) throw UsageError("--format columns is for --sources, not for --pairs");
+  if (!given("--out")) throw UsageError("--format columns needs --out, a folder to write");
 }
 
 }  // namespace
@@ -190,31 +296,38 @@ void run_predict(const PredictFlags& flags) {
 void add_predict(CLI::App& app) {
   auto flags = std::make_shared<PredictFlags>();
   CLI::App* command = app.add_subcommand("predict", "Score links with a trained model");
-  command->add_option("run", flags->run, "folder of a run, or a file that `curnm export` wrote")
-      ->required();
-  command->add_option("--data", flags->data,
-                      "the run's network, where it is now; later events may have been added");
+  flags->model.add_to(*command);
   command->add_option("--src", flags->src, "source, by its name in the data");
+  command->add_option("--sources", flags->sources,
+                      "many sources in one pass: all, or a file with a name on each line");
   command->add_option("--time", flags->time_text,
                       "time of the question, a number or a date (UTC without a zone)");
   command->add_option("--topk", flags->topk, "the likeliest destinations")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000}))
+      ->check(CLI::Range(std::int64_t{1}, kMostAnswers))
+      ->capture_default_str();
+  command->add_flag("--exclude-seen", flags->exclude_seen,
+                    "without destinations that the source has chosen before");
+  command->add_option("--candidates", flags->candidates,
+                      "file with a name on each line: choose from these destinations only");
+  command->add_option("--among", flags->among, "all destinations, or former partners of the source")
       ->capture_default_str();
   command->add_option("--pairs", flags->pairs, "table of src,dst,time to score instead");
   command->add_option("--question", flags->question,
-                      "what scores answer: which destination (default with --src), which former "
-                      "partner, or which pair (default with --pairs)");
-  add_read_flags(*command, flags->read);
-  command->add_option("--threads", flags->threads, "0: OMP_NUM_THREADS or all cores");
-  command->add_flag("--json", flags->json, "one JSON document");
+                      "what scores answer: which destination (default), which former partner, "
+                      "which pair (default with --pairs), or which new_pair");
+  command->add_flag("--strict", flags->strict,
+                    "stop at a name that the network does not have, instead of counting them");
+  CLI::Option* format =
+      command
+          ->add_option("--format", flags->format,
+                       "csv, json, jsonl (a JSON object per line), or columns (a folder of "
+                       "numpy arrays)")
+          ->capture_default_str();
+  command->add_flag("--json", flags->json, "the same as --format json")->excludes(format);
+  command->add_option("--out", flags->out, "file or folder to write instead of the output");
   command->callback([flags, command] {
-    const auto given = [&](const char* flag) { return command->count(flag) > 0; };
-    const bool one = given("--src") && given("--time");
-    const bool part_of_one = given("--src") || given("--time") || given("--topk");
-    if (flags->pairs.empty() ? !one : part_of_one) {
-      throw UsageError("give either --src and --time (and --topk), or --pairs FILE");
-    }
-    if (given("--time")) flags->time = parse_time_flag(flags->time_text);
+    check_flags(*flags, *command);
+    if (!flags->time_text.empty()) flags->time = parse_time_flag(flags->time_text);
     run_predict(*flags);
   });
 }

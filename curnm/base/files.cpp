@@ -116,14 +116,18 @@ int create_folder(const fs::path& path) {
   return descriptor;
 }
 
-void write_bytes(Descriptor& file, const fs::path& path, std::span<const std::byte> bytes) {
+void write_bytes(int file, const fs::path& path, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail_os("cannot write " + path.string(), errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
-  const bool synced = ::fsync(file.get()) == 0 || errno == EINVAL;  // a pipe has nothing to sync
+}
+
+/// Some file systems report a full disk only here.
+void sync_bytes(int file, const fs::path& path) {
+  const bool synced = ::fsync(file) == 0 || errno == EINVAL;  // a pipe has nothing to sync
   if (!synced) fail_os("cannot write " + path.string(), errno);
 }
 
@@ -194,7 +198,8 @@ std::string_view MappedFile::text() const {
 void write_file(const fs::path& path, std::span<const std::byte> bytes) {
   Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (!file.valid()) fail_os("cannot create " + path.string(), errno);
-  write_bytes(file, path, bytes);
+  write_bytes(file.get(), path, bytes);
+  sync_bytes(file.get(), path);
   if (!file.close()) fail_os("cannot write " + path.string(), errno);
 }
 
@@ -202,28 +207,46 @@ void write_file(const fs::path& path, std::string_view text) {
   write_file(path, std::as_bytes(std::span(text)));
 }
 
-void write_file_atomically(const fs::path& target, std::string_view text) {
+AtomicFile::AtomicFile(const fs::path& target) {
   std::error_code none;  // ignored: the file may not exist yet
   const fs::path linked = fs::canonical(target, none);
-  const fs::path path = none ? target : linked;
-  if (fs::exists(path, none) && !fs::is_regular_file(path, none)) return write_file(path, text);
-  const fs::path folder = fs::absolute(path).parent_path();
-  collect_partials(folder);
-  fs::path staging;
-  Descriptor file(create_partial(path, staging, create_file));
-  if (!file.valid()) fail_os("cannot create " + path.string(), errno);
-  try {
-    write_bytes(file, path, std::as_bytes(std::span(text)));
-    // Open, and so locked, until it has its name.
-    if (::rename(staging.c_str(), path.c_str()) != 0) {
-      fail_os("cannot rename " + staging.string() + " to " + path.string(), errno);
-    }
-  } catch (...) {
-    ::unlink(staging.c_str());
-    throw;
+  path_ = none ? target : linked;
+  if (fs::exists(path_, none) && !fs::is_regular_file(path_, none)) {
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    collect_partials(fs::absolute(path_).parent_path());
+    descriptor_ = create_partial(path_, staging_, create_file);
   }
-  if (!file.close()) fail_os("cannot write " + path.string(), errno);
-  sync_folder(folder);
+  if (descriptor_ < 0) fail_os("cannot create " + path_.string(), errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  if (!staging_.empty()) ::unlink(staging_.c_str());
+  ::close(descriptor_);
+}
+
+void AtomicFile::append(std::string_view text) {
+  write_bytes(descriptor_, path_, std::as_bytes(std::span(text)));
+}
+
+void AtomicFile::commit() {
+  sync_bytes(descriptor_, path_);
+  // Open, and so locked, until it has its name.
+  if (!staging_.empty() && ::rename(staging_.c_str(), path_.c_str()) != 0) {
+    fail_os("cannot rename " + staging_.string() + " to " + path_.string(), errno);
+  }
+  const bool renamed = !std::exchange(staging_, {}).empty();
+  if (::close(std::exchange(descriptor_, -1)) != 0) {
+    fail_os("cannot write " + path_.string(), errno);
+  }
+  if (renamed) sync_folder(fs::absolute(path_).parent_path());
+}
+
+void write_file_atomically(const fs::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.append(text);
+  file.commit();
 }
 
 AtomicFolder::AtomicFolder(fs::path target, bool replace) : replace_(replace) {

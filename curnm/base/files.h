@@ -42,18 +42,39 @@ std::string last_name(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-/// Writes beside the file, syncs and renames: readers see the old content or the new, never a part.
-/// A symbolic link is kept and its target replaced; a device or a pipe is written to directly. Any
-/// number of processes may write one file at once: the last one wins.
+/// A file that appears all at once. What is appended is written beside it; `commit()` syncs and
+/// renames: readers see the old content or the new, never a part. Without a commit (an exception, a
+/// kill) the target stays as it was. A symbolic link is kept and its target replaced; a device or a
+/// pipe is written to directly. Any number of processes may write one file at once: the last one
+/// wins.
 ///
 /// What is written beside it is called NAME.curnm-partial-XXXXXX, is new and is locked while its
 /// process lives. What processes that were killed have left in that folder is removed.
+class AtomicFile {
+ public:
+  /// Throws Error when the location is not writable.
+  explicit AtomicFile(const std::filesystem::path& target);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  /// Throws Error on any failure (a full disk too).
+  void append(std::string_view text);
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path staging_;  // empty for what is written to directly, and after a commit
+  int descriptor_ = -1;
+};
+
+/// The same for a text that is there as a whole.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
 /// A folder that appears all at once. Files are written to `staging()` beside the target;
 /// `commit()` syncs and renames it. Without a commit (an exception, a kill) nothing appears at the
 /// target, and what stood there before stays as it was. After a kill the staging folder stays until
-/// the next writer in that place removes it, as for write_file_atomically.
+/// the next writer in that place removes it, as for AtomicFile.
 class AtomicFolder {
  public:
   /// Throws Error when the target exists, unless `replace`; and when the location is not writable.

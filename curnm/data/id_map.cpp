@@ -18,9 +18,13 @@ NodeNames::NodeNames(const IdMap& ids, NodeId num_nodes) {
   for (NodeId node = 0; node < num_nodes; ++node) nodes_.emplace(ids.name(node), node);
 }
 
-NodeId NodeNames::find(std::string_view name) const {
+NodeId NodeNames::find_known(std::string_view name) const {
   const auto found = nodes_.find(std::string(name));
-  if (found != nodes_.end()) return found->second;
+  return found == nodes_.end() ? kNoNode : found->second;
+}
+
+NodeId NodeNames::find(std::string_view name) const {
+  if (const NodeId node = find_known(name); node != kNoNode) return node;
   std::vector<std::string_view> known;
   for (const auto& [other, node] : nodes_) known.push_back(other);
   std::sort(known.begin(), known.end());

@@ -31,6 +31,8 @@ class NodeNames {
   NodeNames(const IdMap& ids, NodeId num_nodes);
   /// Throws Error for a name that the network does not have, with the nearest that it has.
   NodeId find(std::string_view name) const;
+  /// The same; kNoNode for such a name.
+  NodeId find_known(std::string_view name) const;
 
  private:
   std::unordered_map<std::string, NodeId> nodes_;

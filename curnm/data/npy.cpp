@@ -178,4 +178,18 @@ FeatureMatrix read_npy(const fs::path& path) {
   return {std::move(values), header.columns};
 }
 
+std::string npy_header(std::string_view type, std::span<const std::int64_t> shape) {
+  std::string extents;
+  for (const std::int64_t extent : shape) extents += fmt::format("{},", extent);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type, extents);
+  constexpr std::size_t kBefore = 10;  // magic, version, length
+  constexpr std::size_t kUnit = 64;    // values begin at a multiple of it
+  header.resize((kBefore + header.size() + 1 + kUnit - 1) / kUnit * kUnit - kBefore, ' ');
+  header.back() = '\n';
+  const auto byte = [](std::size_t value) { return static_cast<char>(value & 0xff); };
+  return std::string("\x93NUMPY\x01\x00", 8) + byte(header.size()) + byte(header.size() >> 8) +
+         header;
+}
+
 }  // namespace curnm

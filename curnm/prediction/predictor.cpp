@@ -183,26 +183,24 @@ Predictor::Predictor(Predictor&&) noexcept = default;
 const TrainedModel& Predictor::model() const { return parts_->trained; }
 const Dataset& Predictor::dataset() const { return parts_->events; }
 
-NodeId Predictor::find(std::string_view id) const {
+const NodeNames& Predictor::names() const {
   std::call_once(parts_->names_made, [&] {
     parts_->names.emplace(parts_->events.ids, parts_->events.events.num_nodes);
   });
-  return parts_->names->find(id);
+  return *parts_->names;
 }
 
+NodeId Predictor::find(std::string_view id) const { return names().find(id); }
+
 NodeId Predictor::find(std::string_view id, NodeId like) const {
+  const NodeId node = find_known(id, like);
+  return node == kNoNode ? find(id) : node;  // throws
+}
+
+NodeId Predictor::find_known(std::string_view id, NodeId like) const {
+  if (const NodeId node = names().find_known(id); node != kNoNode) return node;
   const std::string example = parts_->events.ids.name(like);
-  const std::string prefixed = example.substr(0, example.find(':') + 1) + std::string(id);
-  try {
-    return find(id);
-  } catch (const Error&) {
-    if (prefixed == id) throw;
-    try {
-      return find(prefixed);
-    } catch (const Error&) {  // the first error names what was asked for
-    }
-    throw;
-  }
+  return names().find_known(example.substr(0, example.find(':') + 1) + std::string(id));
 }
 
 std::vector<float> Predictor::score(const Pairs& pairs, Question question) const {

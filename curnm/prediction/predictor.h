@@ -36,6 +36,8 @@ class Predictor {
   /// The same, also by its name in a source whose two kinds of nodes are kept apart: 5 where user 5
   /// and item 5 have become user:5 and item:5. `like` is some node in the same role.
   NodeId find(std::string_view id, NodeId like) const;
+  /// The same; kNoNode for a node that the network does not have.
+  NodeId find_known(std::string_view id, NodeId like) const;
 
   /// The logits of the pairs, by the output that answers the question.
   std::vector<float> score(const Pairs& pairs, Question question = Question::kPair) const;
@@ -60,6 +62,8 @@ class Predictor {
            const TopAnswer& answer) const;
 
  private:
+  const NodeNames& names() const;
+
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };

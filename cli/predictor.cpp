@@ -1,0 +1,87 @@
+#include "cli/predictor.h"
+
+#include "cli/print.h"
+#include "cli/process.h"
+#include "curnm/base/dates.h"
+#include "curnm/base/printable.h"
+#include "curnm/data/column_names.h"
+#include "curnm/data/open.h"
+#include "curnm/data/text_file.h"
+#include "curnm/training/session.h"
+
+namespace curnm::cli {
+
+void PredictorFlags::add_to(CLI::App& command) {
+  command.add_option("run", run, "folder of a run, or a file that `curnm export` wrote")
+      ->required();
+  command.add_option("--data", data,
+                     "the run's network, where it is now; later events may have been added");
+  add_read_flags(command, read);
+  command.add_option("--threads", threads, "0: OMP_NUM_THREADS or all cores");
+}
+
+Predictor open_predictor(const PredictorFlags& flags) {
+  set_threads(flags.threads);
+  if (is_model_file(flags.run)) {
+    TrainedModel model = load_model(flags.run);
+    const std::string data = flags.data.empty() ? model.data : flags.data;
+    set_read_options(flags.read, data, model.read);
+    Dataset dataset = open_dataset(data, is_raw(data) ? model.read : ReadOptions{});
+    return {std::move(model), std::move(dataset)};
+  }
+  const RunFolder folder(flags.run);
+  RunSpec spec = read_run(folder, RunUse::kTest);
+  set_read_options(flags.read, flags.data.empty() ? spec.data : flags.data, spec.read);
+  Dataset dataset = open_run_data(spec, flags.data, /*grown=*/true);
+  TrainedModel model = read_trained_model(folder, spec, dataset);
+  return {std::move(model), std::move(dataset)};
+}
+
+double parse_time_flag(const std::string& text) {
+  double time = 0;
+  OptionValue(time).parse({.name = "time", .is_time = true}, text);
+  if (const auto date = parse_date(text); date && !date->has_zone) {
+    say("note: --time {} has no zone and is taken as UTC\n", text);
+  }
+  return time;
+}
+
+std::vector<NodeId> NodeList::known() const {
+  std::vector<NodeId> nodes;
+  for (const Entry& entry : entries) {
+    if (entry.node != kNoNode) nodes.push_back(entry.node);
+  }
+  return nodes;
+}
+
+NodeList read_nodes(const std::filesystem::path& path, const Predictor& predictor, NodeId like,
+                    Unknown unknown) {
+  NodeList list;
+  LineReader lines(path);
+  while (lines.next()) {
+    const std::string name(lines.line());
+    if (name.empty()) continue;
+    const NodeId node = predictor.find_known(name, like);
+    if (node == kNoNode) {
+      const ColumnRole role = guess_role(name).role;
+      if (lines.number() == 1 && (role == ColumnRole::kSrc || role == ColumnRole::kDst)) {
+        say("note: {}: the first line, {}, is taken for the name of a column\n", path.string(),
+            printable(name));
+        continue;
+      }
+      if (unknown == Unknown::kStop) {
+        try {
+          predictor.find(name, like);
+        } catch (const Error& error) {
+          fail("{}:{}: {}", path.string(), lines.number(), error.what());
+        }
+      }
+      ++list.unknown;
+    }
+    list.entries.push_back({name, node});
+  }
+  if (list.entries.empty()) fail("{} has no nodes", path.string());
+  return list;
+}
+
+}  // namespace curnm::cli
