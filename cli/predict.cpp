@@ -1,19 +1,19 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/open_predictor.h"
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/process.h"
 #include "curnm/base/csv.h"
-#include "curnm/base/dates.h"
 #include "curnm/base/names.h"
 #include "curnm/data/event_table.h"
 #include "curnm/data/open.h"
 #include "curnm/data/reader.h"
 #include "curnm/prediction/predictor.h"
-#include "curnm/training/session.h"
 
 namespace curnm::cli {
 namespace {
@@ -105,23 +105,6 @@ void print_answers(const std::vector<Query>& answers, const IdMap& ids, bool jso
   }
 }
 
-/// Opens a run's folder or an exported file, with the events so far.
-Predictor open_predictor(const PredictFlags& flags) {
-  if (is_model_file(flags.run)) {
-    TrainedModel model = load_model(flags.run);
-    const std::string data = flags.data.empty() ? model.data : flags.data;
-    set_read_options(flags.read, data, model.read);
-    Dataset dataset = open_dataset(data, is_raw(data) ? model.read : ReadOptions{});
-    return {std::move(model), std::move(dataset)};
-  }
-  const RunFolder folder(flags.run);
-  RunSpec spec = read_run(folder, RunUse::kTest);
-  set_read_options(flags.read, flags.data.empty() ? spec.data : flags.data, spec.read);
-  Dataset dataset = open_run_data(spec, flags.data, /*grown=*/true);
-  TrainedModel model = read_trained_model(folder, spec, dataset);
-  return {std::move(model), std::move(dataset)};
-}
-
 std::vector<Query> likeliest(const Predictor& predictor, const PredictFlags& flags) {
   const EventLog& log = predictor.dataset().events;
   const NodeId src = predictor.find(flags.src, log.src.front());
@@ -167,19 +150,10 @@ void check_question(const PredictFlags& flags, const TrainedModel& model) {
                                 flags.question, flags.run));
 }
 
-double parse_time_flag(const std::string& text) {
-  double time = 0;
-  OptionValue(time).parse({.name = "time", .is_time = true}, text);
-  if (const auto date = parse_date(text); date && !date->has_zone) {
-    say("note: --time {} has no zone and is taken as UTC\n", text);
-  }
-  return time;
-}
-
 void run_predict(const PredictFlags& flags) {
   set_threads(flags.threads);
   flags.asked();  // a question that does not exist is reported before anything is read
-  const Predictor predictor = open_predictor(flags);
+  const Predictor predictor = open_predictor(flags.run, flags.data, flags.read);
   check_question(flags, predictor.model());
   print_answers(flags.pairs.empty() ? likeliest(predictor, flags) : scored_pairs(predictor, flags),
                 predictor.dataset().ids, flags.json);
@@ -214,7 +188,7 @@ void add_predict(CLI::App& app) {
     if (flags->pairs.empty() ? !one : part_of_one) {
       throw UsageError("give either --src and --time (and --topk), or --pairs FILE");
     }
-    if (given("--time")) flags->time = parse_time_flag(flags->time_text);
+    if (given("--time")) flags->time = parse_time("time", flags->time_text);
     run_predict(*flags);
   });
 }

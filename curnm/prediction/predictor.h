@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "curnm/evaluation/scorer.h"
 #include "curnm/prediction/trained_model.h"
 #include "curnm/sampling/links.h"
 
@@ -57,6 +58,12 @@ class Predictor {
   std::vector<Prediction> top(NodeId src, Timestamp t, std::int64_t k,
                               Question question = Question::kDestination,
                               Seen seen = Seen::kIncluded) const;
+
+  /// What may be looked up about the events.
+  Past past() const;
+  /// The model after the first `events` events, to be shown further ones: for evaluations.
+  /// REQUIRES: this object outlives the scorer.
+  std::unique_ptr<Scorer> scorer_after(EventId events) const;
 
  private:
   struct Parts;
