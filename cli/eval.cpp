@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/backtest.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/print.h"
@@ -31,6 +32,10 @@ struct EvalFlags {
   std::string protocol;
   std::string dump;
   std::string negatives;
+  std::string from;
+  std::string to;
+  std::string periods = BacktestFlags().periods;
+  std::string report;
   std::int64_t threads = 0;
   GivenOptions given;  // of the task
   GivenOptions read;
@@ -79,11 +84,7 @@ class ScoreDump {
 constexpr std::array<std::string_view, 4> kFreeAfterTraining = {"evaluation-batch", "negative-seed",
                                                                 "collisions", "rank-among"};
 
-/// A trained run as its record says, except where the command line says otherwise, before its
-/// checkpoint is loaded.
-TrainingSession open_session(const EvalFlags& flags) {
-  const RunFolder folder(flags.target);
-  RunSpec spec = read_run(folder, RunUse::kTest);
+void refuse_fixed_options(const EvalFlags& flags) {
   for (const auto& [name, value] : flags.given) {
     if (std::ranges::find(kFreeAfterTraining, name) != kFreeAfterTraining.end()) continue;
     throw OptionError(OptionError::Kind::kNoEffect, name,
@@ -91,6 +92,47 @@ TrainingSession open_session(const EvalFlags& flags) {
                                   "{})",
                                   name, fmt::join(kFreeAfterTraining, ", ")));
   }
+}
+
+/// Whether a test by periods is asked for: by its flags, or because only they fit. What is in a
+/// model's file does not say how its network was split, and a network that has grown would be split
+/// elsewhere.
+bool is_backtest(const EvalFlags& flags, const CLI::App& command) {
+  for (const char* flag : {"--from", "--to", "--periods", "--report"}) {
+    if (command.count(flag) > 0) return true;
+  }
+  if (!flags.model.empty() || !flags.negatives.empty()) return false;
+  if (is_model_file(flags.target)) return true;
+  const RunFolder folder(flags.target);
+  if (flags.data.empty() || !folder.is_run()) return false;
+  RunSpec spec = read_run(folder, RunUse::kTest);
+  set_read_options(flags.read, flags.data, spec.read);
+  return open_run_data(spec, flags.data, /*grown=*/true).events.size() > spec.extent.events;
+}
+
+void test_by_periods(const EvalFlags& flags, const CLI::App& command) {
+  constexpr std::string_view kUser = "a test by periods";
+  refuse_flags(command, {"--protocol", "--dump-scores", "--negatives"}, kUser);
+  refuse_flags(command, {"--model"}, "a test by periods: it is for models that were trained");
+  refuse_fixed_options(flags);
+  run_backtest({.model = {.run = flags.target,
+                          .data = flags.data,
+                          .read = flags.read,
+                          .threads = flags.threads},
+                .task = flags.given,
+                .from = flags.from,
+                .to = flags.to,
+                .periods = flags.periods,
+                .report = flags.report,
+                .json = flags.json});
+}
+
+/// A trained run as its record says, except where the command line says otherwise, before its
+/// checkpoint is loaded.
+TrainingSession open_session(const EvalFlags& flags) {
+  const RunFolder folder(flags.target);
+  RunSpec spec = read_run(folder, RunUse::kTest);
+  refuse_fixed_options(flags);
   set_given(flags.given, spec.task);
   set_read_options(flags.read, flags.data.empty() ? spec.data : flags.data, spec.read);
   Dataset dataset = open_run_data(spec, flags.data);
@@ -184,6 +226,7 @@ void run_ranking(const EvalFlags& flags, const CLI::App& command) {
 }
 
 void run_eval(const EvalFlags& flags, const CLI::App& command) {
+  if (is_backtest(flags, command)) return test_by_periods(flags, command);
   if (!flags.negatives.empty()) return run_ranking(flags, command);
   TestRequest request;
   if (!flags.protocol.empty()) {
@@ -231,12 +274,31 @@ void run_eval(const EvalFlags& flags, const CLI::App& command) {
 
 void add_eval(CLI::App& app) {
   auto flags = std::make_shared<EvalFlags>();
-  CLI::App* command =
-      app.add_subcommand("eval", "Test a trained run, or a rule without learning, again");
+  CLI::App* command = app.add_subcommand(
+      "eval",
+      "Test a trained run, or a rule without learning, again; or a model on what "
+      "came after its training");
   command
-      ->add_option("target", flags->target, "folder of a run, or DATA with --model or --negatives")
+      ->add_option("target", flags->target,
+                   "folder of a run, file of a model, or DATA with --model or --negatives")
       ->required();
-  command->add_option("--data", flags->data, "where the network of the run is now");
+  command->add_option(
+      "--data", flags->data,
+      "where the network of the run is now; if it has grown, the model is tested by "
+      "periods on what it has not seen");
+  const std::string periods = "Test by periods";
+  command
+      ->add_option("--from", flags->from,
+                   "first time, a number or a date (default: the first event that neither taught "
+                   "nor chose the model)")
+      ->group(periods);
+  command->add_option("--to", flags->to, "time before which it ends (default: the last event)")
+      ->group(periods);
+  command->add_option("--periods", flags->periods, "day, week (of times in seconds), or a number")
+      ->capture_default_str()
+      ->group(periods);
+  command->add_option("--report", flags->report, "file for a page with a chart of each figure")
+      ->group(periods);
   std::string names;
   for (const BaselineEntry& entry : baselines()) names += fmt::format("{} ", entry.name);
   command->add_option("--model", flags->model, "a rule without learning: " + names);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cli/print.h"
+#include "curnm/base/dates.h"
 #include "curnm/base/error.h"
 #include "curnm/data/open.h"
 #include "curnm/miners/registry.h"
@@ -89,6 +91,15 @@ void set_read_options(const GivenOptions& given, const std::string& data, ReadOp
         fmt::format("--{} is for raw tables, and {} is none", given.begin()->first, data));
   }
   recorded = read_options(given, std::move(recorded));
+}
+
+double parse_time(std::string_view flag, const std::string& text) {
+  double time = 0;
+  OptionValue(time).parse({.name = flag, .is_time = true}, text);
+  if (const auto date = parse_date(text); date && !date->has_zone) {
+    say("note: --{} {} has no zone and is taken as UTC\n", flag, text);
+  }
+  return time;
 }
 
 void add_run_flags(CLI::App& command, std::initializer_list<std::string_view> parts,

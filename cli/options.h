@@ -22,6 +22,9 @@ ReadOptions read_options(const GivenOptions& given, ReadOptions recorded = {});
 /// The same for a run whose network is `data` now. Throws UsageError if that is no raw table.
 void set_read_options(const GivenOptions& given, const std::string& data, ReadOptions& recorded);
 
+/// A time of the data as a flag has it: a number or a date, of which one without a zone is noted.
+double parse_time(std::string_view flag, const std::string& text);
+
 /// One flag per option of a run, in groups, and --preset.
 void add_run_flags(CLI::App& command, GivenOptions& given);
 /// The same for some parts of a run (train, model, decoder, miner, task).

@@ -327,7 +327,7 @@ void add_predict(CLI::App& app) {
   command->add_option("--out", flags->out, "file or folder to write instead of the output");
   command->callback([flags, command] {
     check_flags(*flags, *command);
-    if (!flags->time_text.empty()) flags->time = parse_time_flag(flags->time_text);
+    if (!flags->time_text.empty()) flags->time = parse_time("time", flags->time_text);
     run_predict(*flags);
   });
 }

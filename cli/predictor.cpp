@@ -2,7 +2,6 @@
 
 #include "cli/print.h"
 #include "cli/process.h"
-#include "curnm/base/dates.h"
 #include "curnm/base/printable.h"
 #include "curnm/data/column_names.h"
 #include "curnm/data/open.h"
@@ -35,15 +34,6 @@ Predictor open_predictor(const PredictorFlags& flags) {
   Dataset dataset = open_run_data(spec, flags.data, /*grown=*/true);
   TrainedModel model = read_trained_model(folder, spec, dataset);
   return {std::move(model), std::move(dataset)};
-}
-
-double parse_time_flag(const std::string& text) {
-  double time = 0;
-  OptionValue(time).parse({.name = "time", .is_time = true}, text);
-  if (const auto date = parse_date(text); date && !date->has_zone) {
-    say("note: --time {} has no zone and is taken as UTC\n", text);
-  }
-  return time;
 }
 
 std::vector<NodeId> NodeList::known() const {

@@ -22,9 +22,6 @@ struct PredictorFlags {
 /// Sets the threads and opens a run's folder or an exported file, with the events so far.
 Predictor open_predictor(const PredictorFlags& flags);
 
-/// A number or a date, as --time has it.
-double parse_time_flag(const std::string& text);
-
 /// What becomes of names that the network does not have.
 enum class Unknown { kCount, kStop };
 

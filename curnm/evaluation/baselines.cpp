@@ -41,34 +41,34 @@ double age(Timestamp last, Timestamp t) {
   return last == kNever ? kForever : std::log1p(t - last);
 }
 
-double node_age(const LinkTask& task, NodeId node, Timestamp t) {
-  return age(task.graph().last_seen(node, t), t);
+double node_age(const Past& past, NodeId node, Timestamp t) {
+  return age(past.graph->last_seen(node, t), t);
 }
 
-std::unique_ptr<Scorer> recency_src(const LinkTask& task) {
-  return scorer([&task](NodeId u, NodeId, Timestamp t) { return -node_age(task, u, t); });
+std::unique_ptr<Scorer> recency_src(const Past& past) {
+  return scorer([past](NodeId u, NodeId, Timestamp t) { return -node_age(past, u, t); });
 }
 
-std::unique_ptr<Scorer> recency_dst(const LinkTask& task) {
-  return scorer([&task](NodeId, NodeId v, Timestamp t) { return -node_age(task, v, t); });
+std::unique_ptr<Scorer> recency_dst(const Past& past) {
+  return scorer([past](NodeId, NodeId v, Timestamp t) { return -node_age(past, v, t); });
 }
 
-std::unique_ptr<Scorer> recency_src_dst(const LinkTask& task) {
-  return scorer([&task](NodeId u, NodeId v, Timestamp t) {
-    return -node_age(task, u, t) - node_age(task, v, t);
+std::unique_ptr<Scorer> recency_src_dst(const Past& past) {
+  return scorer([past](NodeId u, NodeId v, Timestamp t) {
+    return -node_age(past, u, t) - node_age(past, v, t);
   });
 }
 
-std::unique_ptr<Scorer> recency_pair(const LinkTask& task) {
-  return scorer([&task](NodeId u, NodeId v, Timestamp t) {
-    return -age(task.partners().last_before(u, v, t), t);
+std::unique_ptr<Scorer> recency_pair(const Past& past) {
+  return scorer([past](NodeId u, NodeId v, Timestamp t) {
+    return -age(past.partners->last_before(u, v, t), t);
   });
 }
 
 /// EdgeBank (Poursafaei et al. 2022, arXiv 2207.10128v1): has the pair been seen before?
-std::unique_ptr<Scorer> edgebank(const LinkTask& task) {
-  return scorer([&task](NodeId u, NodeId v, Timestamp t) {
-    return task.pairs().last_before(u, v, t) == kNever ? 0.0 : 1.0;
+std::unique_ptr<Scorer> edgebank(const Past& past) {
+  return scorer([past](NodeId u, NodeId v, Timestamp t) {
+    return past.pairs->last_before(u, v, t) == kNever ? 0.0 : 1.0;
   });
 }
 
@@ -81,21 +81,27 @@ std::unique_ptr<Scorer> edgebank_window(const LinkTask& task) {
   });
 }
 
-std::unique_ptr<Scorer> popularity(const LinkTask& task) {
-  return scorer([&task](NodeId, NodeId v, Timestamp t) {
-    return static_cast<double>(task.graph().before(v, t).size());
+std::unique_ptr<Scorer> popularity(const Past& past) {
+  return scorer([past](NodeId, NodeId v, Timestamp t) {
+    return static_cast<double>(past.graph->before(v, t).size());
   });
 }
 
+/// A rule that needs nothing but the past, on a task.
+template <std::unique_ptr<Scorer> (*rule)(const Past&)>
+constexpr BaselineEntry of_past(std::string_view name, std::string_view summary) {
+  return {name, summary, [](const LinkTask& task) { return rule(task.past()); }, rule};
+}
+
 constexpr std::array<BaselineEntry, 9> kBaselines = {{
-    {"recency-src", "how recently the source was active", recency_src},
-    {"recency-dst", "how recently the destination was active", recency_dst},
-    {"recency-src-dst", "the sum of both ages", recency_src_dst},
-    {"recency-pair", "how recently the two met", recency_pair},
-    {"edgebank", "whether the pair was seen before", edgebank},
+    of_past<recency_src>("recency-src", "how recently the source was active"),
+    of_past<recency_dst>("recency-dst", "how recently the destination was active"),
+    of_past<recency_src_dst>("recency-src-dst", "the sum of both ages"),
+    of_past<recency_pair>("recency-pair", "how recently the two met"),
+    of_past<edgebank>("edgebank", "whether the pair was seen before"),
     {"edgebank-window", "whether it was seen within the length of the test period",
      edgebank_window},
-    {"popularity", "how many events the destination has had", popularity},
+    of_past<popularity>("popularity", "how many events the destination has had"),
     {"best-statistic", "the statistic of the pair that tells training events best", best_statistic},
     {"ages", "a logistic regression on ages, fitted to training events", age_regression},
 }};

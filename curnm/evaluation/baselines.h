@@ -15,6 +15,9 @@ struct BaselineEntry {
   std::string_view name;
   std::string_view summary;
   std::unique_ptr<Scorer> (*make)(const LinkTask& task);
+  /// The same without a task; null for a rule that is fitted to training events, or that depends on
+  /// how long the test is.
+  std::unique_ptr<Scorer> (*make_of_past)(const Past& past) = nullptr;
 };
 std::span<const BaselineEntry> baselines();
 

@@ -133,15 +133,22 @@ Ranking rank_destinations(Scorer& scorer, const LinkTask& task, const RankingNeg
                         });
 }
 
-Ranking rank_destinations(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
-                          std::int64_t others) {
+Ranking rank_destinations(Scorer& scorer, const EvaluationSet& set, const RankingOptions& options) {
   DrawScratch scratch;
   return rank_positives(
-      scorer, set.positives, task.evaluation_batch(),
+      scorer, set.positives, options.batch_size,
       [&](std::int64_t i, NodeId u, Timestamp t, const auto& take) {
-        Rng rng(task.options().negative_seed, Stream::kRanking, 0, static_cast<std::uint64_t>(i));
-        draw_absent(*set.pairs, set.destinations, u, t, others, rng, scratch, take);
+        Rng rng(options.seed, Stream::kRanking, 0, static_cast<std::uint64_t>(options.first + i));
+        draw_absent(*set.pairs, set.destinations, u, t, options.others, rng, scratch, take);
       });
+}
+
+Ranking rank_destinations(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
+                          std::int64_t others) {
+  return rank_destinations(scorer, set,
+                           {.others = others,
+                            .seed = task.options().negative_seed,
+                            .batch_size = task.evaluation_batch()});
 }
 
 }  // namespace curnm

@@ -45,8 +45,18 @@ struct Ranking {
 /// Ranks each positive among the given destinations.
 Ranking rank_destinations(Scorer& scorer, const LinkTask& task, const RankingNegatives& negatives);
 
+struct RankingOptions {
+  std::int64_t others = 100;
+  std::uint64_t seed = 0;
+  std::int64_t batch_size = 200;
+  /// The number of the first positive, where they continue others: draws are keyed by it.
+  std::int64_t first = 0;
+};
+
 /// Ranks each positive among `others` random destinations, all of them if there are no more, that
 /// are not partners of its source at its time. In blocks: memory does not grow with either.
+Ranking rank_destinations(Scorer& scorer, const EvaluationSet& set, const RankingOptions& options);
+/// The same with the draws and batches of a task.
 Ranking rank_destinations(Scorer& scorer, const EvaluationSet& set, const LinkTask& task,
                           std::int64_t others);
 

@@ -166,14 +166,15 @@ Negatives NegativeSampler::draw(const EventLog& positives, Protocol protocol,
     for (std::int64_t b = begin; b < end; ++b) {
       const auto first = static_cast<std::size_t>(b * batch_size);
       const auto size = static_cast<std::size_t>(std::min(batch_size, total - b * batch_size));
-      Batch batch{.events = *histories_.full,
-                  .src = positives.src.span().subspan(first, size),
-                  .time = positives.time.span().subspan(first, size),
-                  .negative_src = std::span(negatives.src).subspan(first, size),
-                  .negative_dst = std::span(negatives.dst).subspan(first, size),
-                  .collisions = options.collisions,
-                  .rng = Rng(options.seed, Stream::kEvaluation,
-                             static_cast<std::uint64_t>(protocol), static_cast<std::uint64_t>(b))};
+      Batch batch{
+          .events = *histories_.full,
+          .src = positives.src.span().subspan(first, size),
+          .time = positives.time.span().subspan(first, size),
+          .negative_src = std::span(negatives.src).subspan(first, size),
+          .negative_dst = std::span(negatives.dst).subspan(first, size),
+          .collisions = options.collisions,
+          .rng = Rng(options.seed, Stream::kEvaluation, static_cast<std::uint64_t>(protocol),
+                     static_cast<std::uint64_t>(options.first_batch + b))};
       switch (protocol) {
         case Protocol::kRandom:
           for (std::int64_t row = 0; row < batch.size(); ++row) random_destination(batch, row);

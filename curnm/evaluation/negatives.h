@@ -83,6 +83,8 @@ struct NegativeOptions {
   std::uint64_t seed = 0;
   std::int64_t batch_size = 200;
   Collisions collisions = Collisions::kNotOfSource;
+  /// The number of the first batch, where positives continue others: draws are keyed by it.
+  std::int64_t first_batch = 0;
 };
 
 /// What the negatives come from. REQUIRES: the histories outlive every user of this struct.

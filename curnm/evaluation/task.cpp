@@ -151,21 +151,25 @@ LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
   }
 }
 
-std::unique_ptr<EvaluationSet> LinkTask::make_set(const std::vector<EventId>& ids,
-                                                  const EventLog& known,
+std::unique_ptr<EvaluationSet> LinkTask::make_set(std::vector<EventId> ids, const EventLog& known,
                                                   const EvaluationHistories& histories,
                                                   Timestamp observed_until) const {
+  return make_evaluation_set(EventSet(log(), std::move(ids)), known, histories, observed_until,
+                             options_.negatives());
+}
+
+std::unique_ptr<EvaluationSet> make_evaluation_set(EventSet positives, const EventLog& known,
+                                                   const EvaluationHistories& histories,
+                                                   Timestamp observed_until,
+                                                   const NegativeOptions& options) {
   auto set = std::make_unique<EvaluationSet>(
-      EvaluationSet{.positives = EventSet(log(), ids),
+      EvaluationSet{.positives = std::move(positives),
                     .negatives = {},
                     .destinations = destinations_of(known, is_bipartite(known)),
                     .pairs = histories.full});
   const NegativeSampler sampler(histories, observed_until);
-  const NegativeOptions negatives{.seed = options_.negative_seed,
-                                  .batch_size = options_.evaluation_batch,
-                                  .collisions = options_.collisions};
   for (const Protocol protocol : all_protocols()) {
-    set->negatives.push_back(sampler.draw(set->positives.log, protocol, negatives));
+    set->negatives.push_back(sampler.draw(set->positives.log, protocol, options));
   }
   return set;
 }

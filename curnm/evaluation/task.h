@@ -41,6 +41,13 @@ struct EvaluationSet {
   bool measures(Protocol protocol) const { return genuine(protocol) > 0; }
 };
 
+/// Draws the negatives of every protocol. `known`: the events that may be known of, which give the
+/// destinations of rankings. REQUIRES: `histories.full` outlives the set.
+std::unique_ptr<EvaluationSet> make_evaluation_set(EventSet positives, const EventLog& known,
+                                                   const EvaluationHistories& histories,
+                                                   Timestamp observed_until,
+                                                   const NegativeOptions& options);
+
 enum class SplitBy { kTime, kRoll, kAt };
 constexpr ChoiceNames<3> choice_names(SplitBy) { return {"time", "roll", "at"}; }
 
@@ -69,6 +76,9 @@ struct TaskOptions {
   void fields(const FieldVisitor& visit);
   /// Throws OptionError for values that conflict.
   void check() const;
+  NegativeOptions negatives() const {
+    return {.seed = negative_seed, .batch_size = evaluation_batch, .collisions = collisions};
+  }
 };
 
 /// The nodes that destinations are drawn from: the destinations of the events if the network is
@@ -116,7 +126,7 @@ class LinkTask {
 
  private:
   /// `known`: the events that may be known of.
-  std::unique_ptr<EvaluationSet> make_set(const std::vector<EventId>& ids, const EventLog& known,
+  std::unique_ptr<EvaluationSet> make_set(std::vector<EventId> ids, const EventLog& known,
                                           const EvaluationHistories& histories,
                                           Timestamp observed_until) const;
 

@@ -273,6 +273,35 @@ std::vector<Prediction> Predictor::top(NodeId src, Timestamp t, std::int64_t k, 
   return found;
 }
 
+Past Predictor::past() const { return parts_->indices.past(); }
+
+namespace {
+
+/// A scorer that owns the model it scores with.
+class FollowerScorer final : public Scorer {
+ public:
+  FollowerScorer(std::unique_ptr<Follower> follower, std::uint64_t seed)
+      : follower_(std::move(follower)), scorer_(follower_->model, seed) {}
+
+  Scores score(const Pairs& pairs, Timestamp now) override { return scorer_.score(pairs, now); }
+  void observe(const EventBatch& batch) override { scorer_.observe(batch); }
+
+ private:
+  std::unique_ptr<Follower> follower_;
+  LinkScorer scorer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Scorer> Predictor::scorer_after(EventId events) const {
+  auto follower = predictor_detail::make_follower(parts_->trained, parts_->events, past());
+  if (parts_->trained.state_events > 0 && parts_->trained.state_events <= events) {
+    predictor_detail::begin_at_saved_state(parts_->trained, *follower);
+  }
+  follower->replay.advance_to(events);
+  return std::make_unique<FollowerScorer>(std::move(follower), parts_->trained.seed);
+}
+
 void add_state(TrainedModel& model, const Dataset& events) {
   const Indices indices(events.events);
   const auto follower = predictor_detail::make_follower(model, events, indices.past());

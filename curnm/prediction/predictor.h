@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "curnm/evaluation/scorer.h"
 #include "curnm/prediction/top_query.h"
 #include "curnm/prediction/trained_model.h"
 #include "curnm/sampling/links.h"
@@ -60,6 +61,12 @@ class Predictor {
   /// nothing has happened before t and there are no candidates. REQUIRES: k >= 1.
   void top(std::span<const NodeId> sources, Timestamp t, const TopQuery& query,
            const TopAnswer& answer) const;
+
+  /// What may be looked up about the events.
+  Past past() const;
+  /// The model after the first `events` events, to be shown further ones: for evaluations.
+  /// REQUIRES: this object outlives the scorer.
+  std::unique_ptr<Scorer> scorer_after(EventId events) const;
 
  private:
   const NodeNames& names() const;

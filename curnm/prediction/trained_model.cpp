@@ -104,6 +104,10 @@ TrainedModel model_of(const std::shared_ptr<const TensorFile>& contents) {
                      .edge_features = json_integer(document, "edge_features", 0, kMost)};
   check_saved(model.outputs == 1 || model.outputs == std::ssize(kQuestions),
               "its outputs answer other questions than those of this program");
+  // Files of earlier programs do not say it.
+  model.first_unseen = document.contains("first_unseen")
+                           ? json_integer(document, "first_unseen", 0, model.extent.events)
+                           : model.extent.events;
   model.state_events = json_integer(document, "state_events", 0, model.extent.events);
   const Device known_by_libtorch(model.device);
   from_json(document.at("read"), model.read);
@@ -144,6 +148,7 @@ void save_model(const TrainedModel& model, const std::filesystem::path& file) {
                        {"nodes", model.extent.nodes},
                        {"first_time", model.first_time},
                        {"last_time", model.last_time},
+                       {"first_unseen", model.first_unseen},
                        {"edge_features", model.edge_features},
                        {"node_features", model.node_features.width},
                        {"state_events", model.state_events},

@@ -37,6 +37,9 @@ struct TrainedModel {
   Extent extent;
   Timestamp first_time = 0;  // of the training period
   Timestamp last_time = 0;
+  /// The first event that neither taught nor chose the weights: that of the test. As many as there
+  /// are in all where it is not known.
+  EventId first_unseen = 0;
   std::int64_t edge_features = 0;  // width
   IdMap ids;
   FeatureMatrix node_features;

@@ -111,7 +111,7 @@ EpochFrame open_epoch_chart(const EpochChart& chart, Range needed) {
   std::erase_if(x_ticks, [&](double tick) {
     return tick < epochs.low || tick > epochs.high || tick != std::round(tick);
   });
-  add_x_axis(frame.svg, kEpochBox, frame.x, x_ticks, "epoch");
+  add_x_axis(frame.svg, kEpochBox, frame.x, x_ticks, chart.x_title);
   return frame;
 }
 

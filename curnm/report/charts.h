@@ -37,13 +37,15 @@ struct Curve {
   std::vector<Point> points;
 };
 
-/// All charts over epochs have the same width and margins, so that they line up one above another.
+/// All charts over epochs (or periods) have the same width and margins, so that they line up one
+/// above another.
 struct EpochChart {
   std::string title;  // alternative text for readers who cannot see the chart
   std::vector<Curve> curves;
   Range epochs;
   std::optional<Range> y;            // default: the range of the curves
   std::optional<double> best_epoch;  // marked by an upright line
+  std::string x_title = "epoch";
 };
 std::string line_chart(const EpochChart& chart);
 /// Stacked areas: each curve is a layer on top of the previous ones. REQUIRES: the same x in all.

@@ -12,6 +12,7 @@
 
 #include "curnm/base/error.h"
 #include "curnm/report/charts.h"
+#include "curnm/report/page.h"
 #include "curnm/report/text.h"
 
 namespace curnm {
@@ -228,11 +229,6 @@ std::string meanings(const Part (&parts)[size], const std::vector<Curve>& curves
     append(text, "{}{}: {}", text.empty() ? "" : "; ", part.label, part.meaning);
   }
   return text.empty() ? text : text + ".";
-}
-
-std::string figure(std::string_view title, std::string_view caption, const std::string& body) {
-  return fmt::format("<figure><figcaption><strong>{}.</strong> {}</figcaption>{}</figure>\n",
-                     html_escape(title), html_escape(caption), body);
 }
 
 /// What the charts of one training share, so that they line up one above another.

@@ -39,6 +39,7 @@ TrainedModel trained_model_of(const RunSpec& spec, const LinkTask& task, const L
           .extent = spec.extent,
           .first_time = task.train().log.time.front(),
           .last_time = task.train().log.time.back(),
+          .first_unseen = task.split().first_test,
           .edge_features = dataset.edge_features.width,
           .ids = dataset.ids,
           .node_features = dataset.node_features,
