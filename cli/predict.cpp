@@ -87,10 +87,16 @@ PairTable read_pairs(const fs::path& path, const Predictor& predictor, const Rea
         rows.fail_here("{}", error.what());
       }
     };
-    pairs.rows.push_back({.src = std::string(at(layout.src)),
-                          .dst = std::string(at(layout.dst)),
-                          .src_node = node(layout.src, log.src.front()),
-                          .dst_node = node(layout.dst, log.dst.front()),
+    const NodeId src = node(layout.src, log.src.front());
+    const NodeId dst = node(layout.dst, log.dst.front());
+    // As the network has it; where it has none, as the table does.
+    const auto name = [&](NodeId found, int column) {
+      return found == kNoNode ? std::string(at(column)) : predictor.dataset().ids.name(found);
+    };
+    pairs.rows.push_back({.src = name(src, layout.src),
+                          .dst = name(dst, layout.dst),
+                          .src_node = src,
+                          .dst_node = dst,
                           .time = times.parse(rows, at(layout.time))});
     const Answer& row = pairs.rows.back();
     if (row.src_node == kNoNode || row.dst_node == kNoNode) ++pairs.unknown;
