@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/process.h"
+#include "cli/ranks.h"
 #include "cli/signals.h"
 #include "cli/test_table.h"
 #include "curnm/base/file_lock.h"
@@ -45,6 +46,7 @@ struct TrainFlags {
   std::int64_t until_epoch = 0;  // 0: to the end
   double checkpoint_seconds = 30;
   bool json = false;
+  RankFlags ranks;
 };
 
 /// A number for each question, in their order: "0.912/-/0.940". Empty if there is none.
@@ -103,7 +105,8 @@ class RunObserver final : public SignalObserver {
         folder_(std::move(folder)),
         checkpoint_seconds_(flags.checkpoint_seconds),
         until_epoch_(flags.until_epoch) {
-    if (!flags.log_dir.empty()) scalars_.emplace(flags.log_dir, std::ssize(session.records()));
+    if (!flags.log_dir.empty() && session.is_first())
+      scalars_.emplace(flags.log_dir, std::ssize(session.records()));
   }
 
   bool stop_requested() override { return SignalObserver::stop_requested() || paused(); }
@@ -129,9 +132,10 @@ class RunObserver final : public SignalObserver {
     say("{}epoch {:>3}  validation {} {:.4f}{}{}  {:.1f} s{}\n", on_terminal_ ? "\r" : "",
         record.epoch, record.selected_by(), record.selected(), record.best ? "*" : " ",
         epoch_text(record), record.seconds, on_terminal_ ? "\x1b[K" : "");
-    folder_.write_metrics(session_.records());
+    if (session_.is_first()) folder_.write_metrics(session_.records());
     if (scalars_) scalars_->add(record);
-    if (!saved_ || since_checkpoint_.seconds() >= checkpoint_seconds_) save();
+    const bool due = !saved_ || since_checkpoint_.seconds() >= checkpoint_seconds_;
+    if (session_.as_first_says(due)) save();
   }
 
   /// Adds the test's figures to the scalars.
@@ -282,7 +286,7 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
   refuse_flags(command, {"--out", "--config"}, "a run that is resumed");
 }
 
-TrainingSession new_session(const TrainFlags& flags, RunSpec spec) {
+TrainingSession new_session(const TrainFlags& flags, RunSpec spec, Group* group) {
   spec.data = from_anywhere(flags.data);
   spec.read = read_options(flags.read);
   set_threads(flags.threads);
@@ -290,17 +294,16 @@ TrainingSession new_session(const TrainFlags& flags, RunSpec spec) {
   Dataset dataset = open_dataset(spec.data, spec.read);
   print_notes(dataset);
   SignalObserver observer;
-  TrainingSession session(std::move(spec), std::move(dataset), observer);
+  TrainingSession session(std::move(spec), std::move(dataset), observer, group);
   const TrainOptions& train = session.spec().train;
   check_goal(session.task().validation(), train.goal, train.select_on);  // before there is a folder
-  create_run(RunFolder(flags.out), session.spec());
+  if (session.is_first()) create_run(RunFolder(flags.out), session.spec());
   return session;
 }
 
 /// A session for an existing run, before its checkpoint is loaded.
-TrainingSession resumed_session(const TrainFlags& flags) {
-  const RunFolder folder(flags.resume);
-  RunSpec spec = read_run(folder, RunUse::kContinue);
+TrainingSession resumed_session(const TrainFlags& flags, Group* group) {
+  RunSpec spec = read_run(RunFolder(flags.resume), RunUse::kContinue, group);
   set_threads(flags.threads == 0 ? spec.threads : flags.threads);
   spec.threads = num_threads();
   Dataset dataset = open_run_data(spec, flags.moved_data);
@@ -309,24 +312,30 @@ TrainingSession resumed_session(const TrainFlags& flags) {
     say("note: {} was begun by curnm {}, and this is {}: it may not go on to the same bits\n",
         flags.resume, spec.version, kVersion);
   }
-  return {std::move(spec), std::move(dataset)};
+  SignalObserver observer;
+  return {std::move(spec), std::move(dataset), observer, group};
 }
 
-int run_train(const TrainFlags& flags, RunSpec spec) {
+int run_train(const TrainFlags& flags, RunSpec spec, Group* group) {
   watch_signals();
   const bool resuming = !flags.resume.empty();
   const RunFolder folder(resuming ? flags.resume : flags.out);
-  TrainingSession session = resuming ? resumed_session(flags) : new_session(flags, std::move(spec));
-  const FileLock lock(folder.options(), "training " + folder.path().string());
-  if (resuming && fs::exists(folder.checkpoint())) {
-    session.resume(folder);
-    folder.write_metrics(session.records());  // fails now if the folder is not writable
+  TrainingSession session =
+      resuming ? resumed_session(flags, group) : new_session(flags, std::move(spec), group);
+  std::optional<FileLock> lock;
+  if (session.is_first()) lock.emplace(folder.options(), "training " + folder.path().string());
+  RunObserver observer(session, folder, flags);
+  if (session.as_first_says(resuming && fs::exists(folder.checkpoint()))) {
+    session.resume(folder, observer);
+    // Fails now if the folder is not writable.
+    if (session.is_first()) folder.write_metrics(session.records());
   }
   print_setup(session, folder.path());
 
-  RunObserver observer(session, folder, flags);
   const bool finished = session.train(observer);
   observer.save();
+  if (group != nullptr) group->leave();
+  if (!session.is_first()) return received_signal() == 0 ? 0 : 128 + received_signal();
   if (!finished || received_signal() != 0) {
     say("\nstopped; continue with: curnm train --resume {}\n", folder.path().string());
     if (flags.json) {
@@ -353,6 +362,49 @@ int run_train(const TrainFlags& flags, RunSpec spec) {
   return 0;
 }
 
+/// The same for one of several ranks, if a launcher has started this process as such.
+int run_rank(const TrainFlags& flags, RunSpec spec) {
+  const std::unique_ptr<Group> group = join_ranks(flags.ranks);
+  try {
+    return run_train(flags, std::move(spec), group.get());
+  } catch (const RankFailed& error) {
+    const std::string& folder = flags.resume.empty() ? flags.out : flags.resume;
+    fail("{}\nThe last checkpoint is unharmed; go on with: curnm train --resume {} --ranks {}",
+         error.what(), folder, group->size());
+  } catch (const std::exception& error) {
+    if (group) group->abort(error.what());
+    throw;
+  }
+}
+
+/// Starts ranks on this host.
+int start_ranks(const TrainFlags& flags, std::int64_t ranks) {
+  const std::string folder = flags.resume.empty() ? flags.out : flags.resume;
+  RankCommand command{.ranks = ranks,
+                      .folder = folder,
+                      .words = own_words(),
+                      .resume = {"curnm", "train", "--resume", folder},
+                      .restarts = flags.ranks.restarts,
+                      .own_threads = flags.threads > 0};
+  const auto keep = [&](const char* name, const auto& value, const auto& without) {
+    if (value == without) return;
+    command.resume.insert(command.resume.end(), {name, fmt::format("{}", value)});
+  };
+  keep("--data", flags.moved_data, "");
+  keep("--log-dir", flags.log_dir, "");
+  keep("--interface", flags.ranks.interface, "");
+  keep("--threads", flags.threads, 0);
+  keep("--until-epoch", flags.until_epoch, 0);
+  keep("--checkpoint-seconds", flags.checkpoint_seconds, -1.0);
+  if (flags.json) command.resume.emplace_back("--json");
+  return run_ranks(command);
+}
+
+/// With how many ranks a resumed run was begun.
+std::int64_t recorded_ranks(const TrainFlags& flags) {
+  return flags.resume.empty() ? 1 : read_run(RunFolder(flags.resume), RunUse::kContinue).ranks;
+}
+
 void declare_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("DATA", flags.data, "imported folder, raw network, or synthetic[:preset]");
   command.add_option("--out", flags.out, "folder of the run (default: runs/MODEL-MINER-DATA-SEED)");
@@ -374,6 +426,7 @@ void declare_flags(CLI::App& command, TrainFlags& flags) {
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   command.add_flag("--json", flags.json, "the result as one JSON document");
+  add_rank_flags(command, flags.ranks);
   add_read_flags(command, flags.read);
   add_run_flags(command, flags.given);
 }
@@ -392,7 +445,8 @@ void add_train(CLI::App& app, int& exit_code) {
       flags->out = fmt::format("runs/{}-{}-{}-{}", spec.train.model, spec.train.miner,
                                last_name(flags->data), spec.train.seed);
     }
-    exit_code = run_train(*flags, std::move(spec));
+    const std::int64_t ranks = ranks_to_start(flags->ranks, [&] { return recorded_ranks(*flags); });
+    exit_code = ranks > 1 ? start_ranks(*flags, ranks) : run_rank(*flags, std::move(spec));
   });
 }
 

@@ -47,7 +47,7 @@ curnm_component(core HEADERS ${CURNM_CORE_HEADERS}
 if(CURNM_TORCH)
   set_target_properties(curnm_torch PROPERTIES EXPORT_NAME libtorch)
   curnm_component(torch HEADERS ${CURNM_TORCH_HEADERS} OTHERS curnm_torch curnm_dnnl
-                  LIBRARIES kernels nn models decoders miners prediction training)
+                  LIBRARIES kernels nn models decoders miners prediction distributed training)
   target_link_libraries(curnm_component_torch INTERFACE curnm_component_core)
   install(TARGETS curnm RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT curnm)
 endif()

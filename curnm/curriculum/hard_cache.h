@@ -56,6 +56,13 @@ class HardCache {
   /// Events with an entry.
   std::int64_t size() const;
 
+  /// The state of the events begin .. end-1.
+  std::span<NodeId> raw_nodes(std::int64_t begin, std::int64_t end) {
+    return raw_nodes().subspan(at(begin), at(end - begin));
+  }
+  std::span<float> raw_scores(std::int64_t begin, std::int64_t end) {
+    return raw_scores().subspan(at(begin) * kScoreHistory, at(end - begin) * kScoreHistory);
+  }
   /// The whole state, for checkpoints.
   std::span<NodeId> raw_nodes() { return nodes_; }
   std::span<float> raw_scores() { return {scores_.data()->data(), scores_.size() * kScoreHistory}; }

@@ -74,6 +74,18 @@ class NegativeMiner : public Module {
   /// that epoch.
   virtual std::map<std::string, double> end_epoch(const Validation&) { return {}; }
 
+  // For trainings on several ranks, each of which learns from its own events of an epoch. Before
+  // `telemetry` and `end_epoch` all ranks get the sums of their counters and what each of them
+  // remembers about its events, so that they conclude the same.
+  /// Counts of this epoch.
+  virtual std::vector<double> counters() const { return {}; }
+  virtual void set_counters(const std::vector<double>&) {}
+  /// What is remembered about the training events begin .. end-1, one row of each tensor per event.
+  virtual std::vector<Tensor> memory_of(std::int64_t /*begin*/, std::int64_t /*end*/) const {
+    return {};
+  }
+  virtual void set_memory_of(std::int64_t /*begin*/, const std::vector<Tensor>&) {}
+
   /// Values for the record of an epoch; called before `end_epoch`.
   virtual std::map<std::string, double> telemetry() const { return {}; }
   /// Remarks for the user about this miner on this network; passed to the observer's on_note.

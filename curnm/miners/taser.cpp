@@ -77,6 +77,13 @@ class TaserMiner final : public NegativeMiner {
     return {};
   }
 
+  std::vector<Tensor> memory_of(std::int64_t begin, std::int64_t end) const override {
+    return {to_tensor(std::span(confidence_).subspan(index(begin), index(end - begin)), at::kCPU)};
+  }
+  void set_memory_of(std::int64_t begin, const std::vector<Tensor>& rows) override {
+    copy_to(rows[0], std::span(confidence_).subspan(index(begin), index(rows[0].numel())));
+  }
+
   std::vector<Tensor> state() const override {
     return {to_tensor(confidence_, at::kCPU), to_tensor(times_drawn_, at::kCPU)};
   }

@@ -99,7 +99,7 @@ void TensorFile::restore(const std::string& name, const Module& module) const {
   }
 }
 
-void save_tensors(const TensorFile& contents, const TensorFileKind& kind, const fs::path& file) {
+std::string packed(const TensorFile& contents) {
   StoredTensors stored{.document = contents.document, .tensors = {}};
   std::vector<Tensor> flat;  // keeps the values
   for (const auto& [name, tensor] : contents.tensors) {
@@ -110,7 +110,20 @@ void save_tensors(const TensorFile& contents, const TensorFileKind& kind, const 
          .shape = tensor.sizes().vec(),
          .values = {static_cast<const char*>(flat.back().data_ptr()), flat.back().nbytes()}});
   }
-  std::string bytes = magic_of(kind) + tensor_bytes(stored);
+  return tensor_bytes(stored);
+}
+
+TensorFile unpacked(std::string_view bytes) {
+  StoredTensors stored = parse_tensors(bytes);
+  TensorFile found{.document = std::move(stored.document)};
+  for (const StoredTensor& tensor : stored.tensors) {
+    found.tensors.emplace(tensor.name, tensor_of(tensor));
+  }
+  return found;
+}
+
+void save_tensors(const TensorFile& contents, const TensorFileKind& kind, const fs::path& file) {
+  std::string bytes = magic_of(kind) + packed(contents);
   bytes += digest(bytes);
   write_file_atomically(file, bytes);
 }
@@ -144,12 +157,7 @@ TensorFile load_tensors(const TensorFileKind& kind, const fs::path& file) {
 
   bytes.remove_prefix(magic.size());
   try {
-    StoredTensors stored = parse_tensors(bytes);
-    TensorFile found{.document = std::move(stored.document)};
-    for (const StoredTensor& tensor : stored.tensors) {
-      found.tensors.emplace(tensor.name, tensor_of(tensor));
-    }
-    return found;
+    return unpacked(bytes);
   } catch (const UnusableRun& error) {
     throw damaged(error.what());
   }

@@ -39,6 +39,10 @@ struct TensorFile {
   void restore(const std::string& name, const Module& module) const;
 };
 
+/// All of it as bytes, for another process of this program; and back. Throws UnusableRun.
+std::string packed(const TensorFile& contents);
+TensorFile unpacked(std::string_view bytes);
+
 void save_tensors(const TensorFile& contents, const TensorFileKind& kind,
                   const std::filesystem::path& file);
 

@@ -36,11 +36,17 @@ std::map<std::string, double> numbers(const ordered_json& json) {
   return values;
 }
 
+/// A stage that only trainings on several ranks have: the records of others do not name it.
+bool only_of_ranks(std::size_t stage) {
+  return stage == static_cast<std::size_t>(Stage::kExchange);
+}
+
 }  // namespace
 
 ordered_json to_json(const EpochRecord& record) {
   ordered_json stages;
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
+    if (only_of_ranks(stage) && record.stages[stage] == 0) continue;
     stages[std::string(kStageNames[stage])] = record.stages[stage];
   }
   ordered_json json = {
@@ -65,7 +71,9 @@ EpochRecord epoch_from_json(const ordered_json& json) {
                      .seconds = json.at("seconds")};
   if (json.contains("validation_mrr")) record.validation_mrr = json["validation_mrr"];
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
-    record.stages[stage] = json.at("stages").at(std::string(kStageNames[stage]));
+    const std::string name(kStageNames[stage]);
+    if (only_of_ranks(stage) && !json.at("stages").contains(name)) continue;
+    record.stages[stage] = json.at("stages").at(name);
   }
   return record;
 }

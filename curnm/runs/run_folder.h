@@ -12,9 +12,20 @@
 namespace curnm {
 
 /// The stages of a step in order, for the record of times.
-enum class Stage { kPropose, kSample, kEmbed, kMine, kBackward, kOptimise, kObserve, kValidate };
-inline constexpr std::array<std::string_view, 8> kStageNames = {
-    "propose", "sample", "embed", "mine", "backward", "optimise", "observe", "validate"};
+enum class Stage {
+  kPropose,
+  kSample,
+  kEmbed,
+  kMine,
+  kBackward,
+  kOptimise,
+  kObserve,
+  kValidate,
+  kExchange  // of gradients, where there are several ranks
+};
+inline constexpr std::array<std::string_view, 9> kStageNames = {"propose", "sample",   "embed",
+                                                                "mine",    "backward", "optimise",
+                                                                "observe", "validate", "exchange"};
 
 /// One line of metrics.jsonl.
 struct EpochRecord {

@@ -14,9 +14,16 @@ std::vector<std::int64_t> batch_boundaries(std::int64_t events, std::int64_t bat
 
 std::vector<std::int64_t> batch_boundaries(const LinkTask& task, const TrainOptions& options,
                                            std::int64_t epoch) {
-  return batch_boundaries(
-      task.train().size(), options.batch,
+  return batch_boundaries(Stretch{0, task.train().size()}, options, epoch);
+}
+
+std::vector<std::int64_t> batch_boundaries(const Stretch& stretch, const TrainOptions& options,
+                                           std::int64_t epoch) {
+  std::vector<std::int64_t> bounds = batch_boundaries(
+      stretch.end - stretch.begin, options.batch,
       Rng(options.seed, Stream::kBatchBoundaries, static_cast<std::uint64_t>(epoch)));
+  for (std::int64_t& bound : bounds) bound += stretch.begin;
+  return bounds;
 }
 
 }  // namespace curnm

@@ -12,6 +12,54 @@ using nlohmann::ordered_json;
 constexpr TensorFileKind kCheckpoint{
     .name = "checkpoint", .version = 3, .remedy = "its run can only be trained again"};
 constexpr std::string_view kBest = "best/";
+constexpr std::int64_t kMostRanks = 4096;
+
+/// What each rank has of its own: its place in the stream with the state there, and what it has
+/// counted in this epoch.
+void put_own(TensorFile& file, const Trainer& trainer) {
+  const Progress& progress = trainer.progress();
+  file.document.update({{"current", to_json(progress.current)},
+                        {"losses", progress.losses.to_json()},
+                        {"measures", progress.measures.to_json()}});
+  if (!trainer.ranks().alone()) file.document["seen"] = progress.seen;
+  file.put("state", trainer.learner().state());
+  file.put("miner_state", trainer.learner().miner->state());
+}
+
+std::string prefix_of_rank(std::int64_t rank) { return fmt::format("rank/{}/", rank); }
+
+/// Adds to the checkpoint of rank 0 what the others have of their own.
+void add_others(TensorFile& checkpoint, const Trainer& trainer) {
+  TensorFile own;
+  if (!trainer.ranks().first()) put_own(own, trainer);
+  const std::vector<std::string> parts = trainer.ranks().group()->gather(packed(own));
+  checkpoint.document["ranks"] = trainer.ranks().size();
+  checkpoint.document["others"] = ordered_json::array();
+  for (std::size_t rank = 1; rank < parts.size(); ++rank) {
+    TensorFile part = unpacked(parts[rank]);
+    checkpoint.document["others"].push_back(std::move(part.document));
+    for (auto& [name, tensor] : part.tensors) {
+      checkpoint.tensors[prefix_of_rank(std::ssize(checkpoint.document["others"])) + name] = tensor;
+    }
+  }
+}
+
+/// What a rank has of its own.
+TensorFile own_part(const TensorFile& checkpoint, int rank) {
+  if (rank == 0) return checkpoint;
+  TensorFile part{.document = checkpoint.document.at("others").at(index(rank - 1))};
+  const std::string prefix = prefix_of_rank(rank);
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    if (name.starts_with(prefix)) part.tensors[name.substr(prefix.size())] = tensor;
+  }
+  return part;
+}
+
+std::int64_t saved_ranks(const TensorFile& checkpoint) {
+  return checkpoint.document.contains("ranks")
+             ? json_integer(checkpoint.document, "ranks", 2, kMostRanks)
+             : 1;
+}
 
 void check_origin(const TensorFile& checkpoint, const RunSpec& spec, const LinkTask& task) {
   const ordered_json& document = checkpoint.document;
@@ -51,15 +99,8 @@ void check_best(const TensorFile& best, const Learner& learner) {
 /// How far the training had come, in the bounds of this run.
 Progress read_progress(const TensorFile& checkpoint, const Trainer& trainer) {
   const ordered_json& document = checkpoint.document;
-  Progress progress{.epoch = json_integer(document, "epoch", 0, trainer.options().epochs),
-                    .current = epoch_from_json(document.at("current")),
-                    .losses = Averages::from_json(document.at("losses")),
-                    .measures = Averages::from_json(document.at("measures")),
-                    .best = {.document = document.at("best")}};
-  const std::vector<std::int64_t> bounds =
-      batch_boundaries(trainer.task(), trainer.options(), progress.epoch);
-  progress.batch =
-      static_cast<std::size_t>(json_integer(document, "batch", 0, std::ssize(bounds) - 1));
+  Progress progress{.epoch = json_integer(document, "epoch", 0, trainer.options().epochs)};
+  if (trainer.ranks().first()) progress.best.document = document.at("best");
   for (const ordered_json& record : document.at("records")) {
     progress.records.push_back(epoch_from_json(record));
     check_saved(progress.records.back().epoch + 1 == std::ssize(progress.records),
@@ -67,13 +108,51 @@ Progress read_progress(const TensorFile& checkpoint, const Trainer& trainer) {
   }
   check_saved(std::ssize(progress.records) == progress.epoch, "the record of an epoch is missing");
   for (const auto& [name, tensor] : checkpoint.tensors) {
-    if (name.starts_with(kBest)) progress.best.tensors[name.substr(kBest.size())] = tensor;
+    if (!trainer.ranks().first() || !name.starts_with(kBest)) continue;
+    progress.best.tensors[name.substr(kBest.size())] = tensor;
   }
   return progress;
 }
 
+/// The rank's place in the stream, in the bounds of this run, and the state there.
+void restore_own(const TensorFile& checkpoint, Trainer& trainer, Progress& progress) {
+  const TensorFile own = own_part(checkpoint, trainer.ranks().rank());
+  progress.batch = static_cast<std::size_t>(json_integer(
+      checkpoint.document, "batch", 0, static_cast<std::int64_t>(trainer.steps(progress.epoch))));
+  progress.current = epoch_from_json(own.document.at("current"));
+  progress.losses = Averages::from_json(own.document.at("losses"));
+  progress.measures = Averages::from_json(own.document.at("measures"));
+  if (!trainer.ranks().alone()) {
+    progress.seen = json_integer(own.document, "seen", 0, trainer.task().train().size());
+  }
+  trainer.learner().set_state(own.list("state"));
+  trainer.learner().miner->set_state(own.list("miner_state"));
+}
+
+/// For a checkpoint of another number of ranks: the epoch begins again, and every rank's state
+/// comes from the events before its place. What all ranks had in common is kept.
+std::vector<std::string> begin_epoch_again(const TensorFile& checkpoint, Trainer& trainer,
+                                           Progress& progress) {
+  NegativeMiner& miner = *trainer.learner().miner;
+  miner.set_state(checkpoint.list("miner_state"));
+  miner.set_counters(std::vector<double>(miner.counters().size(), 0.0));
+  progress.seen = -1;
+  std::vector<std::string> notes = {fmt::format(
+      "the checkpoint is of {} rank(s), and there are {} now: weights, optimiser, curriculum and "
+      "best epoch go on; the memories do not, and are filled again by observing events without "
+      "learning from them",
+      saved_ranks(checkpoint), trainer.ranks().size())};
+  const std::int64_t batch = json_integer(checkpoint.document, "batch", 0, INT64_MAX);
+  if (batch > 0) {
+    notes.push_back(fmt::format("epoch {} begins again, though {} of its steps were done",
+                                progress.epoch, batch));
+  }
+  return notes;
+}
+
 /// May throw what the JSON library and LibTorch throw.
-void restore_all(const TensorFile& checkpoint, const RunSpec& spec, Trainer& trainer) {
+std::vector<std::string> restore_all(const TensorFile& checkpoint, const RunSpec& spec,
+                                     Trainer& trainer) {
   check_origin(checkpoint, spec, trainer.task());
   Progress progress = read_progress(checkpoint, trainer);
   Learner& learner = trainer.learner();
@@ -81,13 +160,18 @@ void restore_all(const TensorFile& checkpoint, const RunSpec& spec, Trainer& tra
   checkpoint.restore("decoder", *learner.decoder);
   checkpoint.restore("miner", *learner.miner);
   learner.optimizer->set_state(checkpoint.list("optimizer"));
-  learner.set_state(checkpoint.list("state"));
-  learner.miner->set_state(checkpoint.list("miner_state"));
+  std::vector<std::string> notes;
+  if (saved_ranks(checkpoint) == trainer.ranks().size()) {
+    restore_own(checkpoint, trainer, progress);
+  } else {
+    notes = begin_epoch_again(checkpoint, trainer, progress);
+  }
   const std::int64_t best_epoch =
       json_integer(checkpoint.document, "best_epoch", -1, progress.epoch - 1);
-  if (best_epoch >= 0) check_best(progress.best, learner);
+  if (best_epoch >= 0 && trainer.ranks().first()) check_best(progress.best, learner);
   trainer.early_stopping().restore(best_epoch, json_number(checkpoint.document, "best_metric"));
   trainer.progress() = std::move(progress);
+  return notes;
 }
 
 }  // namespace
@@ -101,9 +185,6 @@ TensorFile checkpoint_of(const Trainer& trainer, const RunSpec& spec) {
                   {"data_digest", trainer.task().data_digest()},
                   {"epoch", progress.epoch},
                   {"batch", progress.batch},
-                  {"current", to_json(progress.current)},
-                  {"losses", progress.losses.to_json()},
-                  {"measures", progress.measures.to_json()},
                   {"records", records},
                   {"best_epoch", trainer.early_stopping().best_epoch()},
                   {"best_metric", trainer.early_stopping().best_metric()},
@@ -113,21 +194,22 @@ TensorFile checkpoint_of(const Trainer& trainer, const RunSpec& spec) {
   all.put("decoder", *learner.decoder);
   all.put("miner", *learner.miner);
   all.put("optimizer", learner.optimizer->state());
-  all.put("state", learner.state());
-  all.put("miner_state", learner.miner->state());
+  put_own(all, trainer);
   for (const auto& [name, tensor] : progress.best.tensors) {
     all.tensors[std::string(kBest) + name] = tensor;
   }
+  if (!trainer.ranks().alone()) add_others(all, trainer);
   return all;
 }
 
-void restore(const TensorFile& checkpoint, const RunSpec& spec, Trainer& trainer) {
+std::vector<std::string> restore(const TensorFile& checkpoint, const RunSpec& spec,
+                                 Trainer& trainer) {
   const auto damaged = [](const std::string& reason) {
     return UnusableRun(
         fmt::format("the checkpoint is damaged: {}; {}", reason, kCheckpoint.remedy));
   };
   try {
-    restore_all(checkpoint, spec, trainer);
+    return restore_all(checkpoint, spec, trainer);
   } catch (const BadJson& error) {
     throw damaged(error.what());
   } catch (const nlohmann::json::exception& error) {

@@ -24,6 +24,15 @@ Device find_device(const std::string& name) {
   }
 }
 
+std::vector<Tensor> parameters_of(const Learner& learner) {
+  std::vector<Tensor> all = learner.model->parameters();
+  for (const Module* module : {static_cast<const Module*>(learner.decoder.get()),
+                               static_cast<const Module*>(learner.miner.get())}) {
+    for (const Tensor& parameter : module->parameters()) all.push_back(parameter);
+  }
+  return all;
+}
+
 Learner make_learner(const RunSpec& spec, const LinkTask& task) {
   const TrainOptions& train = spec.train;
   const Device device = find_device(train.device);
@@ -59,13 +68,9 @@ Learner make_learner(const RunSpec& spec, const LinkTask& task) {
                     .seed = train.seed,
                     .device = device,
                     .path = train.path});
-  std::vector<Tensor> parameters = learner.model->parameters();
-  const auto append = [&](const Module& module) {
-    for (const Tensor& parameter : module.parameters()) parameters.push_back(parameter);
-  };
-  append(*learner.decoder);
-  const std::size_t theta = parameters.size();  // the gates of a miner do not decay
-  append(*learner.miner);
+  std::vector<Tensor> parameters = parameters_of(learner);
+  // The gates of a miner do not decay.
+  const std::size_t theta = parameters.size() - learner.miner->parameters().size();
   learner.optimizer = std::make_unique<Adam>(std::move(parameters),
                                              AdamOptions{.learning_rate = train.learning_rate,
                                                          .weight_decay = train.weight_decay,

@@ -17,6 +17,9 @@ struct Learner : LinkModel {
   FeatureScales scales;  // of the features that the model was made with
 };
 
+/// Everything that the optimiser changes: the parameters of the model, the decoder, the miner.
+std::vector<Tensor> parameters_of(const Learner& learner);
+
 /// Outputs that the decoder of a miner needs.
 inline std::int64_t num_outputs(const NegativeMiner& miner) {
   return miner.outputs() == Outputs::kSingle ? 1 : std::ssize(kQuestions);

@@ -10,6 +10,7 @@
 #include "curnm/base/version.h"
 #include "curnm/data/open.h"
 #include "curnm/decoders/registry.h"
+#include "curnm/distributed/group.h"
 #include "curnm/miners/registry.h"
 #include "curnm/models/registry.h"
 
@@ -22,6 +23,7 @@ using Kind = OptionError::Kind;
 
 constexpr const char* kPreset = "preset";
 constexpr std::int64_t kMostThreads = 1024;
+constexpr std::int64_t kMostRanks = 4096;
 constexpr int kResultSchema = 1;  // changes when a key of result.json changes its meaning
 
 /// Calls visit(part, options) for the parts of a run in the order in which they are recorded.
@@ -232,6 +234,10 @@ ordered_json options_json(const RunSpec& spec) {
   return parts;
 }
 
+void set_options(RunSpec& spec, const ordered_json& parts) {
+  for_each_part(spec, [&](const char* name, FieldsOf part) { from_json(parts.at(name), part); });
+}
+
 ordered_json identity_json(const RunSpec& spec, const std::string& data_name) {
   return {{"schema", kResultSchema},   {"version", kVersion},
           {"data", data_name},         {"data_digest", spec.data_digest},
@@ -246,18 +252,22 @@ void create_run(const RunFolder& folder, const RunSpec& spec) {
                           {"columns", spec.columns},      {"stretches", spec.stretches},
                           {"events", spec.extent.events}, {"nodes", spec.extent.nodes},
                           {"threads", spec.threads}};
+  if (spec.ranks > 1) options["ranks"] = spec.ranks;
   options.update(options_json(spec));
   folder.create(options);
 }
 
-RunSpec read_run(const RunFolder& folder, RunUse use) {
-  const ordered_json options = folder.read_options();
+RunSpec read_run(const RunFolder& folder, RunUse use, Group* group) {
+  ordered_json options;
+  if (group == nullptr || group->rank() == 0) options = folder.read_options();
+  if (group != nullptr) options = parse_json(group->broadcast(options.dump(), /*from=*/0));
   try {
     RunSpec spec{.version = options.at("version"),
                  .data = options.at("data"),
                  .data_digest = options.at("data_digest"),
                  .extent = extent_from_json(options),
                  .threads = json_integer(options, "threads", 0, kMostThreads)};
+    if (options.contains("ranks")) spec.ranks = json_integer(options, "ranks", 1, kMostRanks);
     from_json(options.at("read"), spec.read);
     spec.columns = options.at("columns").get<ColumnDigests>();
     spec.stretches = options.value("stretches", StretchDigests{});

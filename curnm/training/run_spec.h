@@ -13,6 +13,8 @@
 
 namespace curnm {
 
+class Group;
+
 /// What a run is made from: enough to repeat it.
 struct RunSpec {
   std::string version = {};       // of the program that started it; empty before that
@@ -23,6 +25,7 @@ struct RunSpec {
   ColumnDigests columns = {};     // of the data, to say what differs; may be unknown
   StretchDigests stretches = {};  // the same
   std::int64_t threads = 0;       // affects the last bits of the plain path; 0: unknown
+  std::int64_t ranks = 1;         // that it was begun with
   TrainOptions train = {};
   Options model = {};
   Options decoder = {};
@@ -55,6 +58,9 @@ std::vector<OptionHelp> run_options();
 /// Everything besides the data that determines a run, by part: train, model, decoder, miner, task.
 nlohmann::ordered_json options_json(const RunSpec& spec);
 
+/// Takes options from such a document, for a run of the same components.
+void set_options(RunSpec& spec, const nlohmann::ordered_json& parts);
+
 /// What a result begins with, so that it stands alone: version of its schema (docs/schemas), of the
 /// program, components, seed, and the data's name and digest. REQUIRES: the data has been read.
 nlohmann::ordered_json identity_json(const RunSpec& spec, const std::string& data_name);
@@ -66,7 +72,9 @@ enum class RunUse { kContinue, kTest };
 /// Throws Error for a folder that is not a run, UnusableRun for one that is damaged, or that an
 /// older program started and whose record lacks a needed option: today's default need not be what
 /// that program did.
-RunSpec read_run(const RunFolder& folder, RunUse use);
+///
+/// With a group, rank 0 reads the folder, which need not be there for the others.
+RunSpec read_run(const RunFolder& folder, RunUse use, Group* group = nullptr);
 /// Opens the network of a run from `data`, or from its original location if that is empty. Throws
 /// Error if it is not the run's network. With `grown`, further events may have been appended.
 Dataset open_run_data(const RunSpec& spec, const std::string& data, bool grown = false);

@@ -1,18 +1,25 @@
 #include "curnm/training/session.h"
 
+#include "curnm/base/json.h"
 #include "curnm/base/version.h"
 #include "curnm/prediction/link_scorer.h"
 #include "curnm/prediction/predictor.h"
 #include "curnm/prediction/replay.h"
 #include "curnm/training/checkpoint.h"
 #include "curnm/training/facts.h"
+#include "curnm/training/same_run.h"
 #include "curnm/training/trainer.h"
 
 namespace curnm {
 namespace {
 
-RunSpec completed(RunSpec spec, const LinkTask& task, TrainObserver& observer) {
-  complete(spec, task, observer);
+RunSpec completed(RunSpec spec, const LinkTask& task, TrainObserver& observer, Group* group) {
+  if (group != nullptr) check_same_run(*group, spec, task);
+  if (group == nullptr || group->rank() == 0) complete(spec, task, observer);
+  if (group != nullptr) {
+    set_options(spec, parse_json(group->broadcast(options_json(spec).dump(), /*from=*/0)));
+    spec.ranks = group->size();
+  }
   spec.data_digest = task.data_digest();
   spec.extent = task.dataset().extent();
   spec.columns = task.dataset().column_digests();
@@ -61,10 +68,10 @@ std::shared_ptr<const TensorFile> weights_of(const TensorFile& best) {
 }  // namespace
 
 struct TrainingSession::Parts {
-  Parts(RunSpec given, Dataset dataset, TrainObserver& observer)
+  Parts(RunSpec given, Dataset dataset, TrainObserver& observer, Group* group)
       : task(std::move(dataset), given.task),
-        spec(completed(std::move(given), task, observer)),
-        trainer(task, make_learner(spec, task), spec.train) {}
+        spec(completed(std::move(given), task, observer, group)),
+        trainer(task, make_learner(spec, task), spec.train, group) {}
 
   /// The best weights, and the state before the event. REQUIRES: it is not before validation.
   Learner& best_before(EventId event) {
@@ -81,8 +88,9 @@ struct TrainingSession::Parts {
   Trainer trainer;
 };
 
-TrainingSession::TrainingSession(RunSpec spec, Dataset dataset, TrainObserver& observer)
-    : parts_(std::make_unique<Parts>(std::move(spec), std::move(dataset), observer)) {}
+TrainingSession::TrainingSession(RunSpec spec, Dataset dataset, TrainObserver& observer,
+                                 Group* group)
+    : parts_(std::make_unique<Parts>(std::move(spec), std::move(dataset), observer, group)) {}
 TrainingSession::~TrainingSession() = default;
 TrainingSession::TrainingSession(TrainingSession&&) noexcept = default;
 
@@ -95,8 +103,23 @@ std::int64_t TrainingSession::best_epoch() const {
   return parts_->trainer.early_stopping().best_epoch();
 }
 
-void TrainingSession::resume(const RunFolder& folder) {
-  restore(read_checkpoint(folder), parts_->spec, parts_->trainer);
+void TrainingSession::resume(const RunFolder& folder, TrainObserver& observer) {
+  const Ranks& ranks = parts_->trainer.ranks();
+  TensorFile checkpoint;
+  if (ranks.first()) checkpoint = read_checkpoint(folder);
+  if (!ranks.alone()) {
+    const std::string bytes = ranks.first() ? packed(checkpoint) : "";
+    checkpoint = unpacked(ranks.group()->broadcast(bytes, /*from=*/0));
+  }
+  for (const std::string& note : restore(checkpoint, parts_->spec, parts_->trainer)) {
+    observer.on_note(note);
+  }
+}
+
+bool TrainingSession::is_first() const { return parts_->trainer.ranks().first(); }
+
+bool TrainingSession::as_first_says(bool mine) const {
+  return parts_->trainer.ranks().as_first_says(mine);
 }
 
 bool TrainingSession::train(TrainObserver& observer) {
@@ -104,7 +127,8 @@ bool TrainingSession::train(TrainObserver& observer) {
 }
 
 void TrainingSession::save_checkpoint(const RunFolder& folder) const {
-  curnm::save_checkpoint(checkpoint_of(parts_->trainer, parts_->spec), folder.checkpoint());
+  const TensorFile checkpoint = checkpoint_of(parts_->trainer, parts_->spec);
+  if (is_first()) curnm::save_checkpoint(checkpoint, folder.checkpoint());
 }
 
 nlohmann::ordered_json TrainingSession::test(const TestRequest& request) {

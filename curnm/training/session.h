@@ -11,13 +11,20 @@
 
 namespace curnm {
 
+class Group;
+
 /// A run with all its parts: data, task, learner and trainer. For programs that train whole runs;
 /// does not expose LibTorch.
 class TrainingSession {
  public:
   /// The observer hears of options that the network decides. Throws UsageError for options that are
   /// impossible on this network, Error if it is too small.
-  TrainingSession(RunSpec spec, Dataset dataset, TrainObserver& observer = nobody());
+  ///
+  /// With a group, this is one of several ranks that train the same run, and all of them have to
+  /// make each call of resume, train and save_checkpoint. Throws Error if their programs, data or
+  /// options differ. REQUIRES: the group, unless it is null, outlives the session.
+  TrainingSession(RunSpec spec, Dataset dataset, TrainObserver& observer = nobody(),
+                  Group* group = nullptr);
   ~TrainingSession();
   TrainingSession(TrainingSession&&) noexcept;
 
@@ -27,11 +34,17 @@ class TrainingSession {
   const std::vector<EpochRecord>& records() const;
   std::int64_t best_epoch() const;
 
-  /// Continues from the run's checkpoint.
-  void resume(const RunFolder& folder);
+  /// Continues from the run's checkpoint; of several ranks, rank 0 reads it. The observer hears
+  /// what could not be continued.
+  void resume(const RunFolder& folder, TrainObserver& observer = nobody());
   /// True if the training is complete, false if the observer stopped it.
   bool train(TrainObserver& observer);
+  /// Of several ranks, rank 0 writes it.
   void save_checkpoint(const RunFolder& folder) const;
+  /// Whether this is the rank that writes files, as the only one is.
+  bool is_first() const;
+  /// What rank 0 answers; of several ranks, all have to ask.
+  bool as_first_says(bool mine) const;
 
   /// Tests the best weights on the test events and on the new-node test events, each from the state
   /// of `test_scorer` at the end of validation.

@@ -31,14 +31,33 @@ Mined TrainingStep::learn(const EventBatch& batch, const Candidates& candidates,
 Mined TrainingStep::run(const EventBatch& batch, std::int64_t epoch, StageClock& clock) {
   const Candidates candidates = propose(batch, epoch);
   clock.mark(Stage::kPropose);
-  Mined mined = learn(batch, candidates, epoch, clock);
-  if (before_update) before_update(learner_);
-  learner_.optimizer->step();
-  clock.mark(Stage::kOptimise);
+  Mined mined;
+  try {
+    mined = learn(batch, candidates, epoch, clock);
+  } catch (const DivergedLoss& error) {
+    if (exchange != nullptr) exchange->report_divergence(error.loss());
+    throw;
+  }
+  update(/*has_batch=*/true, clock);
   learner_.observe(batch);  // memory and mail: positives only, after the step
   learner_.miner->observe(batch, candidates, mined);
   clock.mark(Stage::kObserve);
   return mined;
+}
+
+void TrainingStep::run_without_batch(StageClock& clock) {
+  learner_.optimizer->zero_grad();
+  update(/*has_batch=*/false, clock);
+}
+
+void TrainingStep::update(bool has_batch, StageClock& clock) {
+  if (exchange != nullptr) {
+    exchange->run(has_batch);
+    clock.mark(Stage::kExchange);
+  }
+  if (before_update) before_update(learner_);
+  learner_.optimizer->step();
+  clock.mark(Stage::kOptimise);
 }
 
 }  // namespace curnm

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 
+#include "curnm/training/gradient_exchange.h"
 #include "curnm/training/learner.h"
 
 namespace curnm {
@@ -27,7 +28,13 @@ class StageClock {
 /// The loss of a batch is not a finite number.
 class DivergedLoss : public Error {
  public:
-  explicit DivergedLoss(double loss) : Error(fmt::format("the loss became {}", loss)) {}
+  /// `where`: on which of several ranks, to be named.
+  explicit DivergedLoss(double loss, const std::string& where = "")
+      : Error(fmt::format("the loss{} became {}", where, loss)), loss_(loss) {}
+  double loss() const { return loss_; }
+
+ private:
+  double loss_;
 };
 
 /// One step of training: the paper's loop body. Trainer, benchmarks and tests all use it.
@@ -43,9 +50,16 @@ class TrainingStep {
   /// Called between the gradients and the optimiser, with both in place.
   std::function<void(Learner&)> before_update;
 
+  /// For a training on several ranks: makes the gradients the same on all of them. Null: there is
+  /// one. REQUIRES: outlives this object.
+  GradientExchange* exchange = nullptr;
+
   /// Learns from the batch and shows it to model and miner. Throws DivergedLoss before changing
   /// anything.
   Mined run(const EventBatch& batch, std::int64_t epoch, StageClock& clock);
+
+  /// The step of a rank that has no batch while others have: it learns from theirs.
+  void run_without_batch(StageClock& clock);
 
   // The parts of a step, for callers that work between them.
   Candidates propose(const EventBatch& batch, std::int64_t epoch) const;
@@ -54,6 +68,8 @@ class TrainingStep {
               StageClock& clock);
 
  private:
+  /// Gradients of all ranks, then the optimiser.
+  void update(bool has_batch, StageClock& clock);
   Rng key(Stream purpose, std::int64_t epoch) const {
     return Rng(seed_, purpose, static_cast<std::uint64_t>(epoch));
   }

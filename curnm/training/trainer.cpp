@@ -16,6 +16,13 @@ void Averages::add(const std::map<std::string, double>& values) {
   }
 }
 
+void Averages::add(const Averages& other) {
+  for (const auto& [name, sum] : other.sums_) {
+    sums_[name].value += sum.value;
+    sums_[name].count += sum.count;
+  }
+}
+
 std::map<std::string, double> Averages::means() const {
   std::map<std::string, double> means;
   for (const auto& [name, sum] : sums_) means[name] = sum.value / static_cast<double>(sum.count);
@@ -37,32 +44,89 @@ Averages Averages::from_json(const ordered_json& json) {
   return averages;
 }
 
-Trainer::Trainer(const LinkTask& task, Learner learner, const TrainOptions& options)
+Trainer::Trainer(const LinkTask& task, Learner learner, const TrainOptions& options, Group* group)
     : task_(task),
       options_(options),
       learner_(std::move(learner)),
+      ranks_(group),
       step_(learner_, options.seed, options.path),
-      early_stopping_(options.patience, options.tolerance) {}
+      early_stopping_(options.patience, options.tolerance) {
+  if (ranks_.alone()) return;
+  if (task.train().size() < ranks_.size()) {
+    fail<UsageError>("{} training events are too few for {} ranks", task.train().size(),
+                     ranks_.size());
+  }
+  exchange_ = std::make_unique<GradientExchange>(*group, parameters_of(learner_));
+  step_.exchange = exchange_.get();
+}
+
+std::size_t Trainer::steps(std::int64_t epoch) const {
+  std::size_t most = 0;
+  for (int rank = 0; rank < ranks_.size(); ++rank) {
+    const Stretch stretch = ranks_.stretch(task_.train().size(), epoch, rank);
+    most = std::max(most, batch_boundaries(stretch, options_, epoch).size() - 1);
+  }
+  return most;
+}
+
+/// The state before the stretch: where the rank has come to, or what the events before it leave.
+void Trainer::begin_stretch(const Stretch& stretch) {
+  if (stretch.begin > 0 && progress_.seen == stretch.begin) return;
+  learner_.forget();
+  const EvalScope scope(*learner_.model);
+  for (std::int64_t first = 0; first < stretch.begin; first += options_.batch) {
+    learner_.observe(task_.train().batch(first, std::min(first + options_.batch, stretch.begin)));
+  }
+}
 
 /// The paper's loop. Returns false when the observer asked to stop.
 bool Trainer::train_epoch(TrainObserver& observer) {
-  const std::vector<std::int64_t> bounds = batch_boundaries(task_, options_, progress_.epoch);
-  if (progress_.batch == 0) learner_.forget();
+  const Stretch stretch = ranks_.stretch(task_.train().size(), progress_.epoch);
+  const std::vector<std::int64_t> bounds = batch_boundaries(stretch, options_, progress_.epoch);
+  const std::size_t steps = this->steps(progress_.epoch);
   learner_.use(task_.train_past());
+  if (progress_.batch == 0) begin_stretch(stretch);
   learner_.train();
   learner_.miner->begin_epoch(progress_.epoch);
   StageClock clock(progress_.current);
-  for (; progress_.batch + 1 < bounds.size(); ++progress_.batch) {
-    if (observer.stop_requested()) return false;
-    const EventBatch batch =
-        task_.train().batch(bounds[progress_.batch], bounds[progress_.batch + 1]);
-    const Mined mined = step_.run(batch, progress_.epoch, clock);
-    progress_.losses.add(mined.losses);
-    progress_.measures.add(mined.measures);
+  bool stop = ranks_.any(observer.stop_requested());
+  for (; progress_.batch < steps; ++progress_.batch) {
+    if (stop) return false;
+    if (progress_.batch + 1 < bounds.size()) {
+      const EventBatch batch =
+          task_.train().batch(bounds[progress_.batch], bounds[progress_.batch + 1]);
+      const Mined mined = step_.run(batch, progress_.epoch, clock);
+      progress_.losses.add(mined.losses);
+      progress_.measures.add(mined.measures);
+    } else {
+      step_.run_without_batch(clock);
+    }
     observer.on_batch(progress_.epoch, static_cast<std::int64_t>(progress_.batch) + 1,
-                      std::ssize(bounds) - 1);
+                      static_cast<std::int64_t>(steps));
+    stop = observer.stop_requested();
+    if (exchange_) stop = exchange_->stop_wished(stop);
   }
+  progress_.seen = stretch.end;
   return true;
+}
+
+/// Makes what the ranks know about an epoch the same on all of them.
+void Trainer::share_epoch(TrainObserver& observer) {
+  if (ranks_.alone()) return;
+  ranks_.share(*learner_.miner, task_.train().size(), progress_.epoch);
+  const ordered_json mine = {{"losses", progress_.losses.to_json()},
+                             {"measures", progress_.measures.to_json()}};
+  progress_.losses = progress_.measures = {};
+  for (const std::string& text : ranks_.all(mine.dump())) {
+    const ordered_json json = ordered_json::parse(text);
+    progress_.losses.add(Averages::from_json(json.at("losses")));
+    progress_.measures.add(Averages::from_json(json.at("measures")));
+  }
+  if (ranks_.take_weights_of_first(learner_)) {
+    observer.on_note(
+        "the ranks round differently, which other processors do: from time to time all go on with "
+        "the weights of rank 0");
+  }
 }
 
 void Trainer::explain(const DivergedLoss& error) const {
@@ -99,25 +163,33 @@ Validation Trainer::validate() {
   return found;
 }
 
+void Trainer::keep_best() {
+  TensorFile best;
+  if (ranks_.rank() == ranks_.last_of_stream(progress_.epoch)) {
+    best.put("model", *learner_.model);
+    best.put("decoder", *learner_.decoder);
+    best.put("state", learner_.state());
+  }
+  progress_.best = ranks_.to_first(std::move(best), progress_.epoch);
+}
+
 void Trainer::finish_epoch(TrainObserver& observer) {
   EpochRecord& record = progress_.current;
   StageClock clock(record);
+  share_epoch(observer);
   record.epoch = progress_.epoch;
   record.losses = progress_.losses.means();
   record.mining = progress_.measures.means();
   record.mining.merge(learner_.miner->telemetry());
   progress_.losses = progress_.measures = {};
-  const Validation validation = validate();
+  const bool validates = ranks_.rank() == ranks_.last_of_stream(progress_.epoch);
+  const Validation validation =
+      ranks_.from_last(validates ? validate() : Validation{}, progress_.epoch);
   record.validation_ap = ap_of(validation.ap, options_.goal, options_.select_on);
   record.validation_mrr = validation.mrr;
   record.validation = validation.ap;
   record.best = early_stopping_.record(progress_.epoch, validation.metric);
-  if (record.best) {
-    progress_.best = {};
-    progress_.best.put("model", *learner_.model);
-    progress_.best.put("decoder", *learner_.decoder);
-    progress_.best.put("state", learner_.state());
-  }
+  if (record.best) keep_best();
   record.mining.merge(learner_.miner->end_epoch(validation));
   clock.mark(Stage::kValidate);
   progress_.records.push_back(record);

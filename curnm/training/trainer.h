@@ -9,6 +9,7 @@
 #include "curnm/training/batches.h"
 #include "curnm/training/early_stopping.h"
 #include "curnm/training/observer.h"
+#include "curnm/training/ranks.h"
 #include "curnm/training/step.h"
 
 namespace curnm {
@@ -17,6 +18,8 @@ namespace curnm {
 class Averages {
  public:
   void add(const std::map<std::string, double>& values);
+  /// Adds the values of another rank.
+  void add(const Averages& other);
   std::map<std::string, double> means() const;
   nlohmann::ordered_json to_json() const;
   static Averages from_json(const nlohmann::ordered_json& json);
@@ -33,11 +36,12 @@ class Averages {
 struct Progress {
   std::int64_t epoch = 0;
   std::size_t batch = 0;  // the next one of this epoch
+  std::int64_t seen = 0;  // events that the state has seen when the epoch begins
   EpochRecord current;    // of the current epoch
   Averages losses;        // of this epoch
   Averages measures;
   std::vector<EpochRecord> records;
-  TensorFile best;  // weights of the best epoch, and the state at its end
+  TensorFile best;  // weights of the best epoch, and the state at its end; at rank 0 only
 };
 
 enum class TrainOutcome { kFinished, kStoppedEarly, kInterrupted };
@@ -47,10 +51,15 @@ enum class TrainOutcome { kFinished, kStoppedEarly, kInterrupted };
 /// All mutable state is in the learner, in `progress` and in `early_stopping`: checkpoint.h saves
 /// and restores them, and a trainer resumed from there reaches the same bits, on the fast path with
 /// any number of threads.
+///
+/// With a group, this is one of several ranks that train together (ranks.h), each with its own
+/// place in the stream; `run` is then for all of them to call.
 class Trainer {
  public:
-  /// REQUIRES: the task outlives the trainer.
-  Trainer(const LinkTask& task, Learner learner, const TrainOptions& options);
+  /// REQUIRES: task and group outlive the trainer. Throws UsageError if there are too few events
+  /// for that many ranks.
+  Trainer(const LinkTask& task, Learner learner, const TrainOptions& options,
+          Group* group = nullptr);
 
   /// Trains until the epochs are over, validation stops improving, or the observer asks to stop.
   /// Throws Error when the loss is no longer a finite number, OptionError if validation cannot
@@ -61,6 +70,10 @@ class Trainer {
   /// yet.
   void restore_best();
 
+  /// Steps of an epoch: those of the rank with most batches.
+  std::size_t steps(std::int64_t epoch) const;
+
+  const Ranks& ranks() const { return ranks_; }
   const LinkTask& task() const { return task_; }
   const TrainOptions& options() const { return options_; }
   Learner& learner() { return learner_; }
@@ -74,13 +87,18 @@ class Trainer {
 
  private:
   bool train_epoch(TrainObserver& observer);
+  void begin_stretch(const Stretch& stretch);
+  void share_epoch(TrainObserver& observer);
   Validation validate();
+  void keep_best();
   void finish_epoch(TrainObserver& observer);
   [[noreturn]] void explain(const DivergedLoss& error) const;
 
   const LinkTask& task_;
   TrainOptions options_;
   Learner learner_;
+  Ranks ranks_;
+  std::unique_ptr<GradientExchange> exchange_;  // null for one rank
   TrainingStep step_;
   EarlyStopping early_stopping_;
   Progress progress_;

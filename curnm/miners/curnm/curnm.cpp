@@ -156,12 +156,37 @@ class CurnmMiner final : public NegativeMiner {
     return notes;
   }
 
+  std::vector<double> counters() const override {
+    return {training_auc_sum_, static_cast<double>(training_batches_),
+            static_cast<double>(renewed_), static_cast<double>(refreshed_)};
+  }
+  void set_counters(const std::vector<double>& counters) override {
+    constexpr double kMostCounted = 9e15;  // doubles count exactly up to there
+    check_saved(counters.size() == 4 &&
+                    std::all_of(counters.begin() + 1, counters.end(),
+                                [](double count) { return count >= 0 && count <= kMostCounted; }),
+                "the saved miner has counted less than nothing");
+    training_auc_sum_ = counters[0];
+    training_batches_ = static_cast<std::int64_t>(counters[1]);
+    renewed_ = static_cast<std::int64_t>(counters[2]);
+    refreshed_ = static_cast<std::int64_t>(counters[3]);
+  }
+
+  std::vector<Tensor> memory_of(std::int64_t begin, std::int64_t end) const override {
+    if (!difficulty_.caching) return {};
+    return {to_tensor(cache_->raw_nodes(begin, end), at::kCPU),
+            to_tensor(cache_->raw_scores(begin, end), at::kCPU)};
+  }
+  void set_memory_of(std::int64_t begin, const std::vector<Tensor>& rows) override {
+    if (rows.empty()) return;
+    const std::int64_t end = begin + rows[0].numel() / cache_->slots();
+    copy_to(rows[0], cache_->raw_nodes(begin, end));
+    copy_to(rows[1], cache_->raw_scores(begin, end));
+  }
+
   std::vector<Tensor> state() const override {
-    const std::vector<double> counters = {training_auc_sum_, static_cast<double>(training_batches_),
-                                          static_cast<double>(renewed_),
-                                          static_cast<double>(refreshed_)};
     std::vector<Tensor> state = {to_tensor(curriculum_.state(), at::kCPU),
-                                 to_tensor(counters, at::kCPU)};
+                                 to_tensor(counters(), at::kCPU)};
     if (cache_) {
       state.push_back(to_tensor(cache_->raw_nodes(), at::kCPU));
       state.push_back(to_tensor(cache_->raw_scores(), at::kCPU));
@@ -174,16 +199,9 @@ class CurnmMiner final : public NegativeMiner {
     std::vector<double> curriculum(static_cast<std::size_t>(state[0].numel()));
     copy_to(state[0], std::span(curriculum));
     curriculum_.set_state(curriculum);
-    std::vector<double> counters(4);
-    copy_to(state[1], std::span(counters));
-    constexpr double kMostCounted = 9e15;  // doubles count exactly up to there
-    check_saved(std::all_of(counters.begin() + 1, counters.end(),
-                            [](double count) { return count >= 0 && count <= kMostCounted; }),
-                "the saved miner has counted less than nothing");
-    training_auc_sum_ = counters[0];
-    training_batches_ = static_cast<std::int64_t>(counters[1]);
-    renewed_ = static_cast<std::int64_t>(counters[2]);
-    refreshed_ = static_cast<std::int64_t>(counters[3]);
+    std::vector<double> saved_counters(4);
+    copy_to(state[1], std::span(saved_counters));
+    set_counters(saved_counters);
     if (!cache_) return;
     copy_to(state[2], cache_->raw_nodes());
     check_saved(

@@ -1,0 +1,425 @@
+#include "curnm/distributed/group.h"
+
+#ifndef CURNM_GLOO
+
+namespace curnm {
+
+std::unique_ptr<Group> join_group(const Placement&, double) {
+  fail(
+      "this curnm is built without Gloo and trains on one rank only: install libgloo-dev, and "
+      "build it again");
+}
+
+bool can_form_groups() { return false; }
+
+}  // namespace curnm
+
+#else
+
+#ifndef USE_C10D_GLOO
+#define USE_C10D_GLOO  // not every LibTorch defines it for its users
+#endif
+#include <ATen/ATen.h>
+#include <arpa/inet.h>
+#include <fmt/ranges.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "curnm/base/interrupt.h"
+#include "curnm/distributed/monitor.h"
+
+namespace curnm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+milliseconds to_milliseconds(double seconds) {
+  return milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+}
+
+/// c10d appends where in its source an error arose: of no use to users.
+std::string first_line(const char* text) {
+  const std::string_view all(text);
+  return std::string(all.substr(0, all.find('\n')));
+}
+
+/// A connection to the store that ranks meet at.
+class TcpStore final : public Store {
+ public:
+  TcpStore(const Placement& placement, bool serve, double seconds) {
+    c10d::TCPStoreOptions options;
+    options.port = static_cast<std::uint16_t>(placement.port);
+    options.isServer = serve;
+    options.waitWorkers = false;
+    options.timeout = to_milliseconds(seconds);
+    // torchrun's agent keeps one store for all starts.
+    const std::string prefix = fmt::format("curnm/{}", placement.attempt);
+    store_ = c10::make_intrusive<c10d::PrefixStore>(
+        prefix, c10::make_intrusive<c10d::TCPStore>(placement.address, options));
+  }
+
+  std::int64_t add(const std::string& key, std::int64_t value) override {
+    return store_->add(key, value);
+  }
+  std::string propose(const std::string& key, const std::string& value) override {
+    const std::vector<std::uint8_t> found =
+        store_->compareSet(key, {}, {value.begin(), value.end()});
+    return {found.begin(), found.end()};
+  }
+  std::optional<std::string> find(const std::string& key) override {
+    if (!store_->check({key})) return std::nullopt;
+    const std::vector<std::uint8_t> found = store_->get(key);
+    return std::string(found.begin(), found.end());
+  }
+  const c10::intrusive_ptr<c10d::Store>& c10d() const { return store_; }
+
+ private:
+  c10::intrusive_ptr<c10d::Store> store_;
+};
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// The address of this host on the way to that one; empty if it is not known.
+std::string address_towards(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), "9", &hints, &found) != 0) return "";
+  std::string address;
+  for (const addrinfo* to = found; to != nullptr && address.empty(); to = to->ai_next) {
+    const int descriptor = ::socket(to->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    std::array<char, NI_MAXHOST> text{};
+    auto* generic = reinterpret_cast<sockaddr*>(&own);
+    // Connecting such a socket sends nothing: it chooses the way.
+    if (::connect(descriptor, to->ai_addr, to->ai_addrlen) == 0 &&
+        ::getsockname(descriptor, generic, &size) == 0 &&
+        ::getnameinfo(generic, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0) {
+      address = text.data();
+    }
+    ::close(descriptor);
+  }
+  ::freeaddrinfo(found);
+  return address;
+}
+
+std::shared_ptr<gloo::transport::Device> device_of(const Placement& placement) {
+  using c10d::ProcessGroupGloo;
+  try {
+    if (!placement.interface.empty()) {
+      return ProcessGroupGloo::createDeviceForInterface(placement.interface);
+    }
+    const std::string address = address_towards(placement.address);
+    return address.empty() ? ProcessGroupGloo::createDefaultDevice()
+                           : ProcessGroupGloo::createDeviceForHostname(address);
+  } catch (const std::exception& error) {
+    if (placement.interface.empty()) throw;
+    fail<UsageError>("--interface {}: {} (`ip address` lists the interfaces of this host)",
+                     placement.interface, first_line(error.what()));
+  }
+}
+
+/// LibTorch's group, whose calls wait as long as the Monitor is content.
+class Processes final : public c10d::ProcessGroupGloo {
+ public:
+  using c10d::ProcessGroupGloo::ProcessGroupGloo;
+  void be_patient() {
+    for (const auto& context : contexts_) context->setTimeout(std::chrono::hours(24 * 365));
+  }
+  void close() {
+    for (const auto& context : contexts_) context->closeConnections();
+  }
+};
+
+class GlooGroup final : public Group {
+ public:
+  GlooGroup(const Placement& placement, std::unique_ptr<TcpStore> store,
+            c10::intrusive_ptr<Processes> processes, std::unique_ptr<Monitor> monitor)
+      : rank_(placement.rank),
+        size_(placement.size),
+        store_(std::move(store)),
+        processes_(std::move(processes)),
+        monitor_(std::move(monitor)) {}
+  ~GlooGroup() override {
+    if (processes_) abort("it has ended without a word");
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  void sum(std::span<float> values) override {
+    const auto count = static_cast<std::int64_t>(values.size());
+    const std::int64_t slice = (count + size_ - 1) / size_;
+    // With two ranks each sends everything to the other; with more, each adds up its own slice.
+    const bool sliced = size_ > 2;
+    at::Tensor own = at::empty({sliced ? slice * size_ : count}, at::kFloat);
+    std::memcpy(own.data_ptr(), values.data(), values.size_bytes());
+    at::Tensor all = at::empty({sliced ? slice * size_ : count * size_}, at::kFloat);
+    if (!sliced) {
+      exchange_all(all, own, own.nbytes());
+      add_in_order(all, count, values.data());
+      return;
+    }
+    std::vector<std::int64_t> equal;  // as many to and from each
+    finish(processes_->alltoall_base(all, own, equal, equal), own.nbytes());
+    at::Tensor part = at::empty({slice}, at::kFloat);
+    add_in_order(all, slice, part.data_ptr<float>());
+    exchange_all(own, part, part.nbytes());
+    std::memcpy(values.data(), own.data_ptr(), values.size_bytes());
+  }
+
+  std::vector<std::string> all_gather(std::string_view bytes) override {
+    const std::vector<std::int64_t> sizes = sizes_of(bytes);
+    const std::int64_t most = *std::ranges::max_element(sizes);
+    std::vector<std::string> found(sizes.size());
+    if (most == 0) return found;
+    at::Tensor own = at::zeros({most}, at::kByte);
+    std::memcpy(own.data_ptr(), bytes.data(), bytes.size());
+    at::Tensor all = at::empty({most * size_}, at::kByte);
+    exchange_all(all, own, bytes.size());
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      found[i].assign(
+          static_cast<const char*>(all.data_ptr()) + static_cast<std::int64_t>(i) * most,
+          static_cast<std::size_t>(sizes[i]));
+    }
+    return found;
+  }
+
+  std::vector<std::string> gather(std::string_view bytes) override {
+    const std::vector<std::int64_t> sizes = sizes_of(bytes);
+    std::vector<std::int64_t> sent(sizes.size(), 0);
+    std::vector<std::int64_t> received(sizes.size(), 0);
+    sent[0] = static_cast<std::int64_t>(bytes.size());
+    std::int64_t total = 0;
+    if (rank_ == 0) received = sizes;
+    for (const std::int64_t size : received) total += size;
+    at::Tensor own = at::empty({sent[0]}, at::kByte);
+    std::memcpy(own.data_ptr(), bytes.data(), bytes.size());
+    at::Tensor all = at::empty({total}, at::kByte);
+    finish(processes_->alltoall_base(all, own, received, sent), bytes.size());
+    std::vector<std::string> found;
+    const char* next = static_cast<const char*>(all.data_ptr());
+    for (std::size_t i = 0; rank_ == 0 && i < sizes.size(); ++i) {
+      found.emplace_back(next, static_cast<std::size_t>(sizes[i]));
+      next += sizes[i];
+    }
+    return found;
+  }
+
+  std::string broadcast(std::string_view bytes, int from) override {
+    const std::vector<std::int64_t> sizes = sizes_of(rank_ == from ? bytes : "");
+    const std::int64_t size = sizes[static_cast<std::size_t>(from)];
+    std::vector<at::Tensor> whole = {at::empty({size}, at::kByte)};
+    if (size == 0) return "";
+    if (rank_ == from) std::memcpy(whole[0].data_ptr(), bytes.data(), bytes.size());
+    c10d::BroadcastOptions options;
+    options.rootRank = from;
+    finish(processes_->broadcast(whole, options), rank_ == from ? bytes.size() : 0);
+    return {static_cast<const char*>(whole[0].data_ptr()), static_cast<std::size_t>(size)};
+  }
+
+  void leave() override {
+    if (!processes_) return;
+    all_gather("");  // the store ends with rank 0: nobody needs it any more
+    monitor_.reset();
+    processes_.reset();
+  }
+
+  void abort(std::string_view reason) noexcept override {
+    if (!processes_) return;
+    try {
+      // The store ends with rank 0, which therefore waits for all to read; the rest need not.
+      monitor_->announce(fmt::format("rank {}: {}", rank_, reason), rank_ == 0 ? 5 : 2);
+      processes_->close();
+    } catch (...) {  // what matters is to end
+    }
+    monitor_.reset();
+    processes_.reset();
+  }
+
+  Traffic traffic() const override { return traffic_; }
+
+ private:
+  /// Sums parts of `count` values each, from the first to the last.
+  void add_in_order(const at::Tensor& parts, std::int64_t count, float* sums) const {
+    const float* part = parts.data_ptr<float>();
+    std::copy_n(part, count, sums);
+    for (int rank = 1; rank < size_; ++rank) {
+      part += count;
+      for (std::int64_t i = 0; i < count; ++i) sums[i] += part[i];
+    }
+  }
+
+  /// Gives `all`, of as many equal pieces as there are ranks, what each has as `own`.
+  void exchange_all(const at::Tensor& all, const at::Tensor& own, std::size_t bytes) {
+    std::vector<std::vector<at::Tensor> > pieces = {all.chunk(size_)};
+    std::vector<at::Tensor> given = {own};
+    finish(processes_->allgather(pieces, given), bytes);
+  }
+
+  std::vector<std::int64_t> sizes_of(std::string_view bytes) {
+    at::Tensor own = at::full({1}, static_cast<std::int64_t>(bytes.size()), at::kLong);
+    at::Tensor all = at::empty({size_}, at::kLong);
+    exchange_all(all, own, own.nbytes());
+    return {all.data_ptr<std::int64_t>(), all.data_ptr<std::int64_t>() + size_};
+  }
+
+  /// Waits for the end of a call, as long as all ranks are alive.
+  void finish(const c10::intrusive_ptr<c10d::Work>& work, std::size_t bytes) {
+    constexpr milliseconds kPatience(500);
+    const Clock::time_point start = Clock::now();
+    traffic_.bytes += static_cast<double>(bytes);
+    while (true) {
+      try {
+        work->wait(kPatience);
+        traffic_.seconds += since(start);
+        return;
+      } catch (const std::exception&) {
+        if (work->isCompleted()) fail_with_reason();
+      }
+      if (const auto reason = monitor_->failure(/*broken=*/false)) fail_because(*reason);
+    }
+  }
+
+  /// A connection has broken: who has ended, and why?
+  [[noreturn]] void fail_with_reason() {
+    const Clock::time_point start = Clock::now();
+    while (since(start) < kSilence) {
+      if (const auto reason = monitor_->failure(/*broken=*/true)) fail_because(*reason);
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    fail_because("a connection to another rank has broken");
+  }
+
+  [[noreturn]] void fail_because(const std::string& reason) {
+    processes_->close();
+    if (rank_ == 0) monitor_->announce(reason, /*seconds=*/3);  // before the store ends
+    monitor_.reset();
+    processes_.reset();
+    throw RankFailed(reason);
+  }
+
+  int rank_;
+  int size_;
+  std::unique_ptr<TcpStore> store_;
+  c10::intrusive_ptr<Processes> processes_;
+  std::unique_ptr<Monitor> monitor_;
+  Traffic traffic_;
+};
+
+/// What a rank tells the others about itself.
+std::string rank_name(int rank) {
+  return fmt::format("rank {} (host {}, process {})", rank, this_host(), ::getpid());
+}
+
+[[noreturn]] void explain_store(const Placement& placement, bool serve, double seconds,
+                                const std::exception& error) {
+  const std::string reason = first_line(error.what());
+  if (serve && reason.find("in use") != std::string::npos) {
+    fail(
+        "port {} of this host is in use: another training, or rank 0 was started twice; choose "
+        "another MASTER_PORT",
+        placement.port);
+  }
+  if (serve) fail("rank 0 cannot listen at {}:{}: {}", placement.address, placement.port, reason);
+  fail(
+      "rank 0 did not answer at {}:{} within {:.0f} s: is it running there, is MASTER_ADDR an "
+      "address of its host that this one can reach, and does no firewall block the port? ({})",
+      placement.address, placement.port, seconds, reason);
+}
+
+/// Waits until all have come, and finds out who they are. Throws Error if they cannot be a group.
+std::vector<std::string> meet(Store& store, const Placement& placement, double seconds) {
+  const std::string own = rank_name(placement.rank);
+  const std::string first = store.propose(fmt::format("rank/{}", placement.rank), own);
+  if (first != own) {
+    fail("rank {} was started twice: {} has come before {}", placement.rank, first, own);
+  }
+  const std::string size = fmt::format("{} ranks, says {}", placement.size, own);
+  const std::string agreed = store.propose("size", size);
+  if (std::atoi(agreed.c_str()) != placement.size) {
+    const std::string reason =
+        fmt::format("the ranks disagree about their number: {}; {}", agreed, size);
+    store.propose("refusal", reason);
+    throw Error(reason);
+  }
+  const Clock::time_point start = Clock::now();
+  std::vector<std::string> names(static_cast<std::size_t>(placement.size));
+  while (true) {
+    std::vector<int> missing;
+    for (int rank = 0; rank < placement.size; ++rank) {
+      std::string& name = names[static_cast<std::size_t>(rank)];
+      if (name.empty()) name = store.find(fmt::format("rank/{}", rank)).value_or("");
+      if (name.empty()) missing.push_back(rank);
+    }
+    if (missing.empty()) return names;
+    if (const auto refusal = store.find("refusal")) throw Error(*refusal);
+    if (since(start) > seconds) {
+      const std::string reason =
+          fmt::format("{} of {} ranks did not come within {:.0f} s: {}", missing.size(),
+                      placement.size, seconds, fmt::join(missing, ", "));
+      store.propose("refusal", reason);
+      throw Error(reason);
+    }
+    check_interrupt();
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Group> join_group(const Placement& placement, double seconds) {
+  const bool serve = placement.rank == 0 && !placement.store_of_launcher;
+  std::unique_ptr<TcpStore> store;
+  std::unique_ptr<TcpStore> for_monitor;
+  try {
+    store = std::make_unique<TcpStore>(placement, serve, seconds);
+    for_monitor = std::make_unique<TcpStore>(placement, /*serve=*/false, seconds);
+  } catch (const std::exception& error) {
+    explain_store(placement, serve, seconds, error);
+  }
+  const std::vector<std::string> names = meet(*store, placement, seconds);
+  auto options = c10d::ProcessGroupGloo::Options::create(to_milliseconds(seconds));
+  options->devices.push_back(device_of(placement));
+  options->threads = 1;
+  c10::intrusive_ptr<Processes> processes;
+  try {
+    processes =
+        c10::make_intrusive<Processes>(store->c10d(), placement.rank, placement.size, options);
+  } catch (const std::exception& error) {
+    fail(
+        "the ranks have met at {}:{}, but cannot connect to each other ({}): --interface says "
+        "which network to use",
+        placement.address, placement.port, first_line(error.what()));
+  }
+  processes->be_patient();
+  auto monitor = std::make_unique<Monitor>(std::move(for_monitor), placement.rank, names,
+                                           Monitor::Options{.silence = Group::kSilence});
+  return std::make_unique<GlooGroup>(placement, std::move(store), std::move(processes),
+                                     std::move(monitor));
+}
+
+bool can_form_groups() { return true; }
+
+}  // namespace curnm
+
+#endif
