@@ -17,7 +17,7 @@
 #include "curnm/base/version.h"
 
 namespace curnm {
-namespace {
+namespace http_detail {  // named, because HttpServer::Parts uses it
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
@@ -285,7 +285,9 @@ asio::ip::address parse_address(const std::string& text) {
   return address;
 }
 
-}  // namespace
+}  // namespace http_detail
+
+using namespace http_detail;
 
 HttpResponse error_response(int status, const std::string& code, const std::string& message) {
   const nlohmann::ordered_json body = {{"error", {{"code", code}, {"message", message}}}};

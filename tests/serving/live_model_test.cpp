@@ -145,8 +145,9 @@ TEST_P(EveryLiveModel, AnswersTheSameWithFeatures) {
   follow(GetParam(), {{"epochs", "1"}}, /*features=*/true);
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryLiveModel, ::testing::ValuesIn(models().names()),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Registry, EveryLiveModel,
+                         ::testing::Values("light", "tgn", "jodie", "dysat"),
+                         [](const auto& model) { return model.param; });
 
 TEST(LiveModelTest, ASketchOfWalksFollowsToo) {
   follow("light", {{"epochs", "1"}, {"decoder", "pair"}, {"walk", "on"}}, /*features=*/false);
