@@ -178,7 +178,11 @@ Journal::Journal(fs::path folder, JournalIdentity identity)
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) fail_os(fmt::format("cannot make the folder {}", folder_.string()), error.value());
-  lock_ = std::make_unique<FileLock>(folder_ / "lock",
+  const fs::path lock = folder_ / "lock";
+  const int made = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (made < 0) fail_os(fmt::format("cannot make {}", lock.string()), errno);
+  ::close(made);
+  lock_ = std::make_unique<FileLock>(lock,
                                      fmt::format("serving with the state in {}", folder_.string()));
 }
 
