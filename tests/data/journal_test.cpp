@@ -120,7 +120,7 @@ TEST(JournalTest, DamageBeforeWholeRecordsIsRefusedWithItsOffset) {
     damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
     write_file(segment, damaged);
     EXPECT_TRUE(fails<UnusableRun>([&] { read(folder.path() / "state"); },
-                                   "damaged at byte " + std::to_string(64 + first)));
+                                   {"damaged at byte " + std::to_string(64 + first)}));
     EXPECT_EQ(read_file(segment), damaged) << "nothing is changed";
   }
 }
@@ -138,7 +138,7 @@ TEST(JournalTest, EveryDamagedHeaderIsRefused) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
     write_file(segment, damaged);
-    EXPECT_TRUE(fails<UnusableRun>([&] { read(folder.path() / "state"); }, ""));
+    EXPECT_TRUE(fails<UnusableRun>([&] { read(folder.path() / "state"); }, {}));
   }
 }
 
@@ -150,14 +150,14 @@ TEST(JournalTest, ContinuesOnlyItsOwnNetwork) {
   }
   Journal other(folder.path() / "state", {.data_digest = std::string(32, 'f'), .feature_width = 2});
   EXPECT_TRUE(fails<UnusableRun>([&] { other.recover(0, [](JournalRecord&&) {}); },
-                                 "continues another network"));
+                                 {"continues another network"}));
 }
 
 TEST(JournalTest, OneProcessAtATime) {
   const TemporaryFolder folder;
   const Journal first(folder.path() / "state", kIdentity);
   EXPECT_TRUE(fails<Error>([&] { const Journal second(folder.path() / "state", kIdentity); },
-                           "another process is serving with the state in"));
+                           {"another process is serving with the state in"}));
 }
 
 // A kill may come between any two steps of a snapshot: after the rotation, and while old segments
@@ -185,7 +185,7 @@ TEST(JournalTest, SegmentsBeforeASnapshotMayBeThereOrGone) {
     fill(journal, 1);
   }
   EXPECT_EQ(read(state, snapshot).recovery.events, 4);
-  EXPECT_TRUE(fails<UnusableRun>([&] { read(state, 0); }, "are missing"));
+  EXPECT_TRUE(fails<UnusableRun>([&] { read(state, 0); }, {"are missing"}));
 }
 
 TEST(JournalTest, ADiskThatIsFullLosesNothing) {
