@@ -33,3 +33,13 @@ function(curnm_embed_report_assets)
   configure_file(${folder}/assets.cpp.in ${PROJECT_BINARY_DIR}/report_assets.cpp @ONLY)
   target_sources(curnm_report PRIVATE ${PROJECT_BINARY_DIR}/report_assets.cpp)
 endfunction()
+
+# The page and the description of the server, likewise.
+function(curnm_embed_serving_assets)
+  set(folder ${PROJECT_SOURCE_DIR}/curnm/serving)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/page.html ${folder}/openapi.json)
+  file(READ ${folder}/page.html CURNM_PAGE)
+  file(READ ${folder}/openapi.json CURNM_OPENAPI)
+  configure_file(${folder}/assets.cpp.in ${PROJECT_BINARY_DIR}/serving_assets.cpp @ONLY)
+  target_sources(curnm_serving PRIVATE ${PROJECT_BINARY_DIR}/serving_assets.cpp)
+endfunction()

@@ -9,7 +9,7 @@ set(CURNM_CORE_HEADERS
     evaluation/baselines.h evaluation/evaluate.h evaluation/goal.h evaluation/measured.h
     evaluation/metrics.h evaluation/negatives.h evaluation/ranking_negatives.h evaluation/results.h
     evaluation/scorer.h evaluation/task.h evaluation/task_features.h
-    graph/activity.h graph/event_log.h graph/roles.h graph/split.h graph/statistics.h
+    graph/activity.h graph/blocks.h graph/event_log.h graph/roles.h graph/split.h graph/statistics.h
     graph/temporal_graph.h
     runs/run_folder.h
     sampling/candidates.h sampling/distinct.h sampling/event_batch.h sampling/event_draws.h
@@ -25,8 +25,8 @@ set(CURNM_TORCH_HEADERS
     models/model.h models/registry.h
     nn/adam.h nn/fused.h nn/module.h nn/optimizer.h nn/path.h nn/tensor.h nn/tensor_file.h
     nn/tensors.h
-    prediction/link_model.h prediction/link_scorer.h prediction/predictor.h prediction/replay.h
-    prediction/top_query.h prediction/trained_model.h
+    prediction/follower.h prediction/link_model.h prediction/link_scorer.h prediction/predictor.h
+    prediction/replay.h prediction/top_query.h prediction/trained_model.h
     training/batches.h training/early_stopping.h training/gradient_exchange.h training/learner.h
     training/observer.h training/options.h training/ranks.h
     training/run_spec.h training/session.h training/step.h training/trainer.h)

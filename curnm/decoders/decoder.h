@@ -65,6 +65,8 @@ class Decoder : public Module {
   virtual void set_state(const std::vector<Tensor>&) {}
   /// How many tensors `state` has, without making them.
   virtual std::int64_t state_size() const { return 0; }
+  virtual std::vector<Tensor> state_before(const EventBatch&) const { return state(); }
+  virtual void undo(const std::vector<Tensor>& before) { set_state(before); }
 
  private:
   std::int64_t outputs_;

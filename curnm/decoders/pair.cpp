@@ -1,6 +1,7 @@
 #include <array>
 
 #include "curnm/decoders/decoder.h"
+#include "curnm/graph/distinct_nodes.h"
 #include "curnm/nn/fused.h"
 #include "curnm/nn/linear.h"
 #include "curnm/nn/statistics.h"
@@ -83,13 +84,8 @@ class PairDecoder final : public Decoder {
   }
   std::vector<Tensor> state() const override {
     if (!sketch_) return {};
-    std::vector<double> pending;
-    for (const WalkSketch::Event& event : sketch_->pending) {
-      pending.insert(pending.end(),
-                     {static_cast<double>(event.src), static_cast<double>(event.dst), event.time});
-    }
     return {to_tensor(sketch_->vectors, at::kCPU).view({std::ssize(sketch_->times), -1}),
-            to_tensor(sketch_->times, at::kCPU), to_tensor(pending, at::kCPU)};
+            to_tensor(sketch_->times, at::kCPU), pending()};
   }
   std::int64_t state_size() const override { return sketch_ ? 3 : 0; }
   void set_state(const std::vector<Tensor>& state) override {
@@ -97,17 +93,23 @@ class PairDecoder final : public Decoder {
     check_saved(state.size() == 3 && state[2].numel() % 3 == 0, "a saved sketch is incomplete");
     copy_to(state[0], std::span(sketch_->vectors));
     copy_to(state[1], std::span(sketch_->times));
-    std::vector<double> pending(index(state[2].numel()));
-    copy_to(state[2], std::span(pending));
-    sketch_->pending.clear();
-    const auto nodes = static_cast<double>(sketch_->times.size());
-    for (std::size_t i = 0; i < pending.size(); i += 3) {
-      check_saved(
-          pending[i] >= 0 && pending[i] < nodes && pending[i + 1] >= 0 && pending[i + 1] < nodes,
-          "a saved sketch refers to nodes that do not exist");
-      sketch_->pending.push_back(
-          {static_cast<NodeId>(pending[i]), static_cast<NodeId>(pending[i + 1]), pending[i + 2]});
+    set_pending(state[2]);
+  }
+  std::vector<Tensor> state_before(const EventBatch& batch) const override {
+    if (!sketch_) return {};
+    return sketch_rows(batch);
+  }
+  void undo(const std::vector<Tensor>& before) override {
+    if (!sketch_) return;
+    CURNM_ASSERT(before.size() == 4);
+    const float* vectors = before[1].data_ptr<float>();
+    for (std::int64_t i = 0; i < before[0].numel(); ++i) {
+      const auto node = index(before[0].data_ptr<std::int64_t>()[i]);
+      std::copy_n(vectors + index(i) * WalkSketch::kPerNode, WalkSketch::kPerNode,
+                  sketch_->vectors.data() + node * WalkSketch::kPerNode);
+      sketch_->times[node] = before[2].data_ptr<double>()[i];
     }
+    set_pending(before[3]);
   }
 
   Tensor logits(const Links& links, const Tensor& z) const override {
@@ -129,6 +131,49 @@ class PairDecoder final : public Decoder {
  private:
   std::shared_ptr<Linear> map(std::string name, std::int64_t in, std::int64_t out) {
     return register_module(std::move(name), std::make_shared<Linear>(in, out));
+  }
+
+  /// The events of the newest time, [3 for each]
+  Tensor pending() const {
+    std::vector<double> pending;
+    for (const WalkSketch::Event& event : sketch_->pending) {
+      pending.insert(pending.end(),
+                     {static_cast<double>(event.src), static_cast<double>(event.dst), event.time});
+    }
+    return to_tensor(pending, at::kCPU);
+  }
+  void set_pending(const Tensor& saved) {
+    std::vector<double> pending(index(saved.numel()));
+    copy_to(saved, std::span(pending));
+    sketch_->pending.clear();
+    const auto nodes = static_cast<double>(sketch_->times.size());
+    for (std::size_t i = 0; i < pending.size(); i += 3) {
+      check_saved(
+          pending[i] >= 0 && pending[i] < nodes && pending[i + 1] >= 0 && pending[i + 1] < nodes,
+          "a saved sketch refers to nodes that do not exist");
+      sketch_->pending.push_back(
+          {static_cast<NodeId>(pending[i]), static_cast<NodeId>(pending[i + 1]), pending[i + 2]});
+    }
+  }
+  /// What a batch may change: the nodes of its events and of those that are still pending.
+  std::vector<Tensor> sketch_rows(const EventBatch& batch) const {
+    std::vector<NodeId> nodes(batch.src.begin(), batch.src.end());
+    nodes.insert(nodes.end(), batch.dst.begin(), batch.dst.end());
+    for (const WalkSketch::Event& event : sketch_->pending) {
+      nodes.insert(nodes.end(), {event.src, event.dst});
+    }
+    nodes = distinct_nodes(std::move(nodes));
+    std::vector<float> vectors;
+    std::vector<Timestamp> times;
+    vectors.reserve(nodes.size() * WalkSketch::kPerNode);
+    for (const NodeId node : nodes) {
+      const float* of_node = sketch_->vectors.data() + index(node) * WalkSketch::kPerNode;
+      vectors.insert(vectors.end(), of_node, of_node + WalkSketch::kPerNode);
+      times.push_back(sketch_->times[index(node)]);
+    }
+    const std::vector<std::int64_t> rows(nodes.begin(), nodes.end());
+    return {to_tensor(rows, at::kCPU), to_tensor(vectors, at::kCPU), to_tensor(times, at::kCPU),
+            pending()};
   }
 
   /// W_s h_u + W_p x_uv, [L,H]

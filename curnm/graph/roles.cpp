@@ -7,9 +7,7 @@
 namespace curnm {
 
 Roles::Roles(const EventLog& log, const TemporalGraph& graph)
-    : graph_(&graph),
-      as_source_(static_cast<std::size_t>(graph.num_entries())),
-      as_destination_(as_source_.size()) {
+    : graph_(&graph), as_source_(graph.events().size()), as_destination_(as_source_.size()) {
   parallel_for(graph.num_nodes(), /*grain=*/1024, [&](std::int64_t begin, std::int64_t end) {
     for (auto node = static_cast<NodeId>(begin); node < end; ++node) {
       std::int32_t as_source = 0;
@@ -23,6 +21,26 @@ Roles::Roles(const EventLog& log, const TemporalGraph& graph)
       }
     }
   });
+}
+
+void Roles::put_counts(NodeId node, const PlacedEntry& placed, bool is_source,
+                       bool is_destination) {
+  const bool is_first = graph_->all(node).begin == placed.at;
+  const auto add = [&](std::vector<std::int32_t>& counts, bool counts_here) {
+    // Earlier counts move first, so that the newest of them is right before this one.
+    put(counts, placed, std::ssize(graph_->events()), 0);
+    const std::int32_t before = is_first ? 0 : counts[index(placed.at - 1)];
+    counts[index(placed.at)] = before + (counts_here ? 1 : 0);
+  };
+  add(as_source_, is_source);
+  add(as_destination_, is_destination);
+}
+
+void Roles::append(NodeId src, NodeId dst, const TemporalGraph::Appended& appended) {
+  put_counts(src, appended.of_src, /*is_source=*/true, /*is_destination=*/src == dst);
+  if (dst != src) {
+    put_counts(dst, appended.of_dst, /*is_source=*/false, /*is_destination=*/true);
+  }
 }
 
 Activity Roles::find(const std::vector<std::int32_t>& counts, TemporalGraph::Range entries) const {

@@ -12,7 +12,7 @@ namespace curnm {
 /// prefix of them. A self-loop counts as both.
 ///
 /// Running counts beside the entries of a T-CSR: 8 bytes per entry, O(log degree) per question.
-/// Immutable.
+/// Immutable but for `append`.
 class Roles {
  public:
   /// `graph` is one of the log, or of some of its events. REQUIRES: fewer than 2^31 events of a
@@ -25,11 +25,16 @@ class Roles {
     return find(as_destination_, entries);
   }
 
+  /// Follows TemporalGraph::append: the event that went there.
+  void append(NodeId src, NodeId dst, const TemporalGraph::Appended& appended);
+
  private:
+  /// REQUIRES: `placed` is the newest entry of `node`.
+  void put_counts(NodeId node, const PlacedEntry& placed, bool is_source, bool is_destination);
   Activity find(const std::vector<std::int32_t>& counts, TemporalGraph::Range entries) const;
 
   const TemporalGraph* graph_;
-  std::vector<std::int32_t> as_source_;  // [entries], of the node's entries up to this one
+  std::vector<std::int32_t> as_source_;  // [slots], of the node's entries up to this one
   std::vector<std::int32_t> as_destination_;
 };
 

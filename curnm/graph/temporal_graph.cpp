@@ -21,7 +21,7 @@ int builders(NodeId nodes, std::int64_t events) {
 }  // namespace
 
 TemporalGraph::TemporalGraph(const EventLog& log, std::optional<std::span<const EventId>> subset)
-    : offsets_(static_cast<std::size_t>(log.num_nodes) + 1, 0) {
+    : blocks_(static_cast<std::size_t>(log.num_nodes)) {
   const std::int64_t events = subset ? static_cast<std::int64_t>(subset->size()) : log.size();
   const auto event_at = [&](std::int64_t i) {
     return subset ? (*subset)[static_cast<std::size_t>(i)] : i;
@@ -43,12 +43,14 @@ TemporalGraph::TemporalGraph(const EventLog& log, std::optional<std::span<const 
   });
   std::int64_t total = 0;
   for (std::size_t node = 0; node < nodes; ++node) {
-    offsets_[node] = total;
+    blocks_[node].begin = total;
     for (std::vector<std::int64_t>& cursor : cursors) {
       total += std::exchange(cursor[node], total);
     }
+    blocks_[node].end = total;
   }
-  offsets_[nodes] = total;
+  num_entries_ = total;
+  room_ = BlockRoom(total);
 
   const auto entries = static_cast<std::size_t>(total);
   partners_.resize(entries);
@@ -68,6 +70,24 @@ TemporalGraph::TemporalGraph(const EventLog& log, std::optional<std::span<const 
       if (log.dst[e] != log.src[e]) put(log.dst[e], log.src[e], e);
     }
   });
+}
+
+PlacedEntry TemporalGraph::put_entry(NodeId node, NodeId partner, Timestamp time, EventId event) {
+  const PlacedEntry placed = room_.place(node, blocks_[index(node)]);
+  put(partners_, placed, room_.slots(), partner);
+  put(times_, placed, room_.slots(), time);
+  put(events_, placed, room_.slots(), event);
+  ++num_entries_;
+  return placed;
+}
+
+TemporalGraph::Appended TemporalGraph::append(NodeId src, NodeId dst, Timestamp time,
+                                              EventId event) {
+  const auto nodes = index(std::max(src, dst)) + 1;
+  if (blocks_.size() < nodes) blocks_.resize(nodes);
+  Appended appended{.of_src = put_entry(src, dst, time, event)};
+  if (dst != src) appended.of_dst = put_entry(dst, src, time, event);
+  return appended;
 }
 
 TemporalGraph::Range TemporalGraph::before(NodeId node, Timestamp t) const {

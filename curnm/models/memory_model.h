@@ -21,6 +21,10 @@ class MemoryModel : public Model {
   void forget() override { memory_->forget(); }
   std::vector<Tensor> state() const override { return memory_->state(); }
   void set_state(const std::vector<Tensor>& state) override { memory_->set_state(state); }
+  std::vector<Tensor> state_before(const EventBatch& batch) const override {
+    return memory_->state_before(batch);
+  }
+  void undo(const std::vector<Tensor>& before) override { memory_->undo(before); }
 
  protected:
   struct MemorySettings {

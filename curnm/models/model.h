@@ -66,6 +66,10 @@ class Model : public Module {
   /// What `observe` changes; empty for models without memory.
   virtual std::vector<Tensor> state() const { return {}; }
   virtual void set_state(const std::vector<Tensor>&) {}
+  /// What observing the batch would change, for `undo`: so that the newest events can be shown for
+  /// a question and taken back. The whole state unless a model knows better.
+  virtual std::vector<Tensor> state_before(const EventBatch&) const { return state(); }
+  virtual void undo(const std::vector<Tensor>& before) { set_state(before); }
 
  protected:
   const Past& past() const { return past_; }

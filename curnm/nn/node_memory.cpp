@@ -190,6 +190,41 @@ std::vector<Tensor> NodeMemory::state() const {
           to_tensor(mail_time_, at::kCPU), to_tensor(updated_, at::kCPU)};
 }
 
+std::vector<Tensor> NodeMemory::state_before(const EventBatch& batch) const {
+  const NoGradGuard no_grad;
+  std::vector<std::int64_t> nodes;
+  std::vector<EventId> events;
+  std::vector<Timestamp> times;
+  std::vector<Timestamp> updated;
+  for (const LastEvent& entry : last_events(batch)) {
+    nodes.push_back(entry.node);
+    events.push_back(mail_event_[index(entry.node)]);
+    times.push_back(mail_time_[index(entry.node)]);
+    updated.push_back(updated_[index(entry.node)]);
+  }
+  const Tensor rows = to_tensor(nodes, memory_.device());
+  return {rows,
+          memory_.index_select(0, rows),
+          mail_other_.index_select(0, rows),
+          to_tensor(events, at::kCPU),
+          to_tensor(times, at::kCPU),
+          to_tensor(updated, at::kCPU)};
+}
+
+void NodeMemory::undo(const std::vector<Tensor>& before) {
+  const NoGradGuard no_grad;
+  CURNM_ASSERT(before.size() == 6);
+  memory_.index_copy_(0, before[0], before[1]);
+  mail_other_.index_copy_(0, before[0], before[2]);
+  const Tensor nodes = before[0].to(at::kCPU);
+  for (std::int64_t i = 0; i < nodes.numel(); ++i) {
+    const auto node = index(nodes.data_ptr<std::int64_t>()[i]);
+    mail_event_[node] = before[3].data_ptr<std::int64_t>()[i];
+    mail_time_[node] = before[4].data_ptr<double>()[i];
+    updated_[node] = before[5].data_ptr<double>()[i];
+  }
+}
+
 void NodeMemory::set_state(const std::vector<Tensor>& state) {
   check_saved(state.size() == 5 && state[0].sizes() == memory_.sizes() &&
                   state[1].sizes() == memory_.sizes(),

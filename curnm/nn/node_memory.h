@@ -84,6 +84,9 @@ class NodeMemory : public Module {
   /// Copies of everything that changes, for snapshots and checkpoints.
   std::vector<Tensor> state() const;
   void set_state(const std::vector<Tensor>& state);
+  /// Copies of the rows that observing the batch would change, and the way back to them.
+  std::vector<Tensor> state_before(const EventBatch& batch) const;
+  void undo(const std::vector<Tensor>& before);
 
  private:
   /// m_x of nodes with a pending mail. [n,2D+F+T]

@@ -47,6 +47,14 @@ struct LinkModel {
     model->set_state({state.begin(), of_decoder});
     decoder->set_state({of_decoder, state.end()});
   }
+  /// What observing the batch would change, for `undo`.
+  std::vector<std::vector<Tensor>> state_before(const EventBatch& batch) const {
+    return {model->state_before(batch), decoder->state_before(batch)};
+  }
+  void undo(const std::vector<std::vector<Tensor>>& before) {
+    model->undo(before.at(0));
+    decoder->undo(before.at(1));
+  }
 };
 
 }  // namespace curnm

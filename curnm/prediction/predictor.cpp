@@ -10,82 +10,12 @@
 #include "curnm/evaluation/task.h"
 #include "curnm/graph/distinct_nodes.h"
 #include "curnm/nn/tensor_file.h"
-#include "curnm/nn/tensors.h"
+#include "curnm/prediction/follower.h"
 #include "curnm/prediction/link_scorer.h"
 #include "curnm/prediction/ranking.h"
-#include "curnm/prediction/replay.h"
 #include "curnm/sampling/indices.h"
 
 namespace curnm {
-namespace predictor_detail {  // named, because Predictor::Parts uses it
-
-/// A model that follows the log, with its current position.
-struct Follower {
-  Follower(LinkModel made, const EventLog& log, std::int64_t batch)
-      : model(std::move(made)), replay(model, log, batch) {}
-  Follower(const Follower&) = delete;
-  Follower& operator=(const Follower&) = delete;
-
-  LinkModel model;
-  Replay replay;
-};
-
-/// A follower that has seen no events yet.
-std::unique_ptr<Follower> make_follower(const TrainedModel& trained, const Dataset& events,
-                                        const Past& past) {
-  const Device device(trained.device);
-  const std::shared_ptr<Model> model =
-      make_model(trained.model, trained.model_options,
-                 {.num_nodes = events.events.num_nodes,
-                  .edge_features = to_tensor(events.edge_features, trained.scales.edges, device),
-                  .node_features = to_tensor(events.node_features, trained.scales.nodes, device),
-                  .first_time = trained.first_time,
-                  .last_time = trained.last_time,
-                  .seed = trained.seed,
-                  .device = device,
-                  .path = trained.path});
-  const std::shared_ptr<Decoder> decoder =
-      make_decoder(trained.decoder, trained.decoder_options,
-                   {.num_nodes = events.events.num_nodes,
-                    .training_span = trained.last_time - trained.first_time,
-                    .width = model->width(),
-                    .outputs = trained.outputs,
-                    .seed = trained.seed,
-                    .device = device,
-                    .path = trained.path});
-  trained.tensors->restore("model", *model);
-  trained.tensors->restore("decoder", *decoder);
-  LinkModel both{model, decoder};
-  both.use(past);
-  both.train(false);
-  return std::make_unique<Follower>(std::move(both), events.events, trained.batch);
-}
-
-/// Restores the saved state for a network that may have more nodes by now; the new ones start
-/// empty.
-void begin_at_saved_state(const TrainedModel& trained, Follower& follower) {
-  const NoGradGuard no_grad;
-  std::vector<Tensor> state = follower.model.state();
-  const std::vector<Tensor> saved = trained.tensors->list("state");
-  check_saved(state.size() == saved.size(), "the saved state is that of another model");
-  for (std::size_t i = 0; i < state.size(); ++i) {
-    check_saved(saved[i].dim() == state[i].dim() && saved[i].dim() > 0 &&
-                    saved[i].sizes().slice(1) == state[i].sizes().slice(1) &&
-                    saved[i].scalar_type() == state[i].scalar_type(),
-                "the saved state is that of another model");
-    if (state[i].size(0) < saved[i].size(0)) {
-      state[i] = saved[i];  // not one row per node
-    } else {
-      state[i].narrow(0, 0, saved[i].size(0)).copy_(saved[i]);
-    }
-  }
-  follower.model.set_state(state);
-  follower.replay.begin_at(trained.state_events);
-}
-
-}  // namespace predictor_detail
-
-using predictor_detail::Follower;
 
 struct Predictor::Parts {
   Parts(TrainedModel trained_model, Dataset data)
@@ -100,9 +30,9 @@ struct Predictor::Parts {
   /// changes.
   const Follower& present() {
     std::call_once(present_made, [&] {
-      present_follower = predictor_detail::make_follower(trained, events, indices.past());
+      present_follower = make_follower(trained, followed(trained, events, indices.past()));
       if (trained.state_events > 0) {
-        predictor_detail::begin_at_saved_state(trained, *present_follower);
+        begin_at_saved_state(trained, *present_follower);
       }
       present_follower->replay.advance_to(events.events.size());
     });
@@ -122,9 +52,9 @@ struct Predictor::Parts {
         return follower;
       }
     }
-    auto follower = predictor_detail::make_follower(trained, events, indices.past());
+    auto follower = make_follower(trained, followed(trained, events, indices.past()));
     if (trained.state_events > 0 && trained.state_events <= end) {
-      predictor_detail::begin_at_saved_state(trained, *follower);
+      begin_at_saved_state(trained, *follower);
     }
     return follower;
   }
@@ -294,9 +224,10 @@ class FollowerScorer final : public Scorer {
 }  // namespace
 
 std::unique_ptr<Scorer> Predictor::scorer_after(EventId events) const {
-  auto follower = predictor_detail::make_follower(parts_->trained, parts_->events, past());
+  auto follower =
+      make_follower(parts_->trained, followed(parts_->trained, parts_->events, past()));
   if (parts_->trained.state_events > 0 && parts_->trained.state_events <= events) {
-    predictor_detail::begin_at_saved_state(parts_->trained, *follower);
+    begin_at_saved_state(parts_->trained, *follower);
   }
   follower->replay.advance_to(events);
   return std::make_unique<FollowerScorer>(std::move(follower), parts_->trained.seed);
@@ -304,7 +235,7 @@ std::unique_ptr<Scorer> Predictor::scorer_after(EventId events) const {
 
 void add_state(TrainedModel& model, const Dataset& events) {
   const Indices indices(events.events);
-  const auto follower = predictor_detail::make_follower(model, events, indices.past());
+  const auto follower = make_follower(model, followed(model, events, indices.past()));
   const EventId whole = events.events.size() / model.batch * model.batch;
   follower->replay.advance_to(whole);
   auto tensors = std::make_shared<TensorFile>(*model.tensors);

@@ -17,25 +17,30 @@ void Replay::begin_at(EventId events) {
   before_part_.clear();
 }
 
-void Replay::observe(EventId end) {
-  check_interrupt();
+/// The events from position() on. Valid until the next call.
+EventBatch Replay::batch_to(EventId end) {
   const auto first = static_cast<std::size_t>(seen_);
   const auto count = static_cast<std::size_t>(end - seen_);
-  std::vector<EventId> events(count);
-  std::iota(events.begin(), events.end(), seen_);
-  model_->observe({log_->src.span().subspan(first, count), log_->dst.span().subspan(first, count),
-                   log_->time.span().subspan(first, count), events, seen_});
+  numbers_.resize(count);
+  std::iota(numbers_.begin(), numbers_.end(), seen_);
+  return {log_->src.span().subspan(first, count), log_->dst.span().subspan(first, count),
+          log_->time.span().subspan(first, count), numbers_, seen_};
 }
 
 void Replay::advance_to(EventId end) {
   CURNM_ASSERT(end >= seen_);
   const EvalScope scope(*model_->model);
-  if (!before_part_.empty()) model_->set_state(before_part_);
+  if (!before_part_.empty()) model_->undo(before_part_);
   before_part_.clear();
-  for (; seen_ + batch_ <= end; seen_ += batch_) observe(seen_ + batch_);
+  for (; seen_ + batch_ <= end; seen_ += batch_) {
+    check_interrupt();
+    model_->observe(batch_to(seen_ + batch_));
+  }
   if (seen_ >= end) return;
-  before_part_ = model_->state();
-  observe(end);
+  check_interrupt();
+  const EventBatch part = batch_to(end);
+  before_part_ = model_->state_before(part);
+  model_->observe(part);
 }
 
 }  // namespace curnm

@@ -25,13 +25,14 @@ class Replay {
   EventId position() const { return seen_; }
 
  private:
-  void observe(EventId end);
+  EventBatch batch_to(EventId end);
 
   LinkModel* model_;
   const EventLog* log_;
   std::int64_t batch_;
   EventId seen_ = 0;
-  std::vector<Tensor> before_part_;  // the state at position() while a partial batch is applied
+  std::vector<EventId> numbers_;                  // of the events of a batch
+  std::vector<std::vector<Tensor>> before_part_;  // what an applied partial batch has changed
 };
 
 }  // namespace curnm

@@ -9,7 +9,7 @@
 
 namespace curnm {
 
-History::History(const EventLog& log, Partnership partnership) {
+History::History(const EventLog& log, Partnership partnership) : partnership_(partnership) {
   std::vector<PairId> pair_of_link;  // in time order
   std::vector<Timestamp> link_times;
   const std::size_t links = index(log.size()) * (partnership == Partnership::kMutual ? 2 : 1);
@@ -37,7 +37,7 @@ PairId History::number(NodeId u, NodeId v) {
     fail("more than {} distinct pairs are not supported", std::numeric_limits<PairId>::max());
   }
   const PairId fresh = pair = static_cast<PairId>(pairs_.size());
-  pairs_.push_back({u, v, 0});
+  pairs_.push_back({u, v, {}});
   if (pairs_.size() * 2 > table_.size()) rehash();
   return fresh;
 }
@@ -52,33 +52,56 @@ void History::rehash() {
 /// Count, sum up, scatter in time order, which keeps the times of a pair ascending.
 void History::group_times(std::span<const PairId> pair_of_link,
                           std::span<const Timestamp> link_times) {
-  for (PairId pair : pair_of_link) ++pairs_[index(pair)].begin;
+  for (PairId pair : pair_of_link) ++pairs_[index(pair)].times.end;
   std::int64_t total = 0;
-  for (Pair& pair : pairs_) total += std::exchange(pair.begin, total);
-  std::vector<std::int64_t> cursor;
-  cursor.reserve(pairs_.size());
-  for (const Pair& pair : pairs_) cursor.push_back(pair.begin);
-  pairs_.push_back({kNoNode, kNoNode, total});
+  for (Pair& pair : pairs_) {
+    const std::int64_t count = std::exchange(pair.times.end, total);
+    pair.times.begin = total;
+    total += count;
+  }
   times_.resize(index(total));
+  times_room_ = BlockRoom(total);
   for (std::size_t link = 0; link < pair_of_link.size(); ++link) {
-    times_[index(cursor[index(pair_of_link[link])]++)] = link_times[link];
+    times_[index(pairs_[index(pair_of_link[link])].times.end++)] = link_times[link];
   }
 }
 
 /// Ascending pair numbers are ascending first times, so each list comes out sorted by them.
 void History::group_by_source(NodeId num_nodes) {
-  offsets_.assign(index(num_nodes) + 1, 0);
-  for (PairId pair = 0; pair < num_pairs(); ++pair) ++offsets_[index(src(pair))];
+  sources_.assign(index(num_nodes), {});
+  for (PairId pair = 0; pair < num_pairs(); ++pair) ++sources_[index(src(pair))].end;
   std::int64_t total = 0;
-  for (std::int64_t& offset : offsets_) total += std::exchange(offset, total);
+  for (Block& source : sources_) {
+    const std::int64_t count = std::exchange(source.end, total);
+    source.begin = total;
+    total += count;
+  }
   pairs_by_source_.resize(index(num_pairs()));
   first_times_.resize(index(num_pairs()));
-  std::vector<std::int64_t> cursor(offsets_.begin(), offsets_.end());
+  sources_room_ = BlockRoom(total);
   for (PairId pair = 0; pair < num_pairs(); ++pair) {
-    const std::size_t at = index(cursor[index(src(pair))]++);
+    const std::size_t at = index(sources_[index(src(pair))].end++);
     pairs_by_source_[at] = pair;
     first_times_[at] = first_time(pair);
   }
+}
+
+void History::append(NodeId u, NodeId v, Timestamp t) {
+  const auto nodes = index(std::max(u, v)) + 1;
+  if (sources_.size() < nodes) sources_.resize(nodes);
+  append_pair(u, v, t);
+  if (partnership_ == Partnership::kMutual && u != v) append_pair(v, u, t);
+}
+
+void History::append_pair(NodeId u, NodeId v, Timestamp t) {
+  const PairId known = num_pairs();
+  const PairId pair = number(u, v);
+  const PlacedEntry placed = times_room_.place(pair, pairs_[index(pair)].times);
+  put(times_, placed, times_room_.slots(), t);
+  if (pair < known) return;
+  const PlacedEntry of_source = sources_room_.place(u, sources_[index(u)]);
+  put(pairs_by_source_, of_source, sources_room_.slots(), pair);
+  put(first_times_, of_source, sources_room_.slots(), t);
 }
 
 std::size_t History::slot(NodeId u, NodeId v) const {
@@ -94,15 +117,14 @@ std::size_t History::slot(NodeId u, NodeId v) const {
 }
 
 std::span<const Timestamp> History::times(PairId pair) const {
-  const std::int64_t begin = pairs_[index(pair)].begin;
-  return std::span(times_).subspan(index(begin), index(pairs_[index(pair) + 1].begin - begin));
+  const Block block = pairs_[index(pair)].times;
+  return std::span(times_).subspan(index(block.begin), index(block.size()));
 }
 
 PairId History::find(NodeId u, NodeId v) const { return table_[slot(u, v)]; }
 
 std::int64_t History::not_before(PairId pair, Timestamp t) const {
-  const std::int64_t begin = pairs_[index(pair)].begin;
-  const std::int64_t end = pairs_[index(pair) + 1].begin;
+  const auto [begin, end] = pairs_[index(pair)].times;
   // Most former partners are not met again: one comparison replaces a search.
   if (times_[index(end - 1)] < t) return end;
   return first_not_before(times_.data(), begin, end, t);
@@ -111,9 +133,10 @@ std::int64_t History::not_before(PairId pair, Timestamp t) const {
 Activity History::before(NodeId u, NodeId v, Timestamp t) const {
   const PairId pair = find(u, v);
   if (pair == kNoPair) return {};
-  const std::int64_t count = not_before(pair, t) - pairs_[index(pair)].begin;
+  const std::int64_t begin = pairs_[index(pair)].times.begin;
+  const std::int64_t count = not_before(pair, t) - begin;
   if (count == 0) return {};
-  return {count, times_[index(pairs_[index(pair)].begin + count - 1)]};
+  return {count, times_[index(begin + count - 1)]};
 }
 
 bool History::occurs_at(NodeId u, NodeId v, Timestamp t) const {
@@ -123,7 +146,7 @@ bool History::occurs_at(NodeId u, NodeId v, Timestamp t) const {
 
 bool History::occurs_within(PairId pair, Timestamp from, Timestamp to) const {
   const std::int64_t at = not_before(pair, from);
-  return at < pairs_[index(pair) + 1].begin && times_[index(at)] <= to;
+  return at < pairs_[index(pair)].times.end && times_[index(at)] <= to;
 }
 
 PairId History::pairs_before(Timestamp t) const {
@@ -141,9 +164,9 @@ PairId History::pairs_before(Timestamp t) const {
 }
 
 std::span<const PairId> History::pairs_of_before(NodeId u, Timestamp t) const {
-  const std::int64_t begin = offsets_[index(u)];
-  const std::int64_t end = first_not_before(first_times_.data(), begin, offsets_[index(u) + 1], t);
-  return std::span(pairs_by_source_).subspan(index(begin), index(end - begin));
+  const Block block = sources_[index(u)];
+  const std::int64_t end = first_not_before(first_times_.data(), block.begin, block.end, t);
+  return std::span(pairs_by_source_).subspan(index(block.begin), index(end - block.begin));
 }
 
 std::vector<Partner> History::all(NodeId u, Timestamp t) const {

@@ -6,6 +6,7 @@
 
 #include "curnm/base/rng.h"
 #include "curnm/graph/activity.h"
+#include "curnm/graph/blocks.h"
 #include "curnm/graph/event_log.h"
 #include "curnm/sampling/distinct.h"
 
@@ -39,18 +40,18 @@ enum class Partnership {
 /// rebuild per batch, and the future cannot be seen. Built in O(E); a query costs a binary search
 /// in the partners of u, a draw one more in the times of the pair (usually a handful).
 ///
-/// Thread-safe: all methods are const.
+/// Thread-safe: all methods but `append` are const.
 class History {
  public:
   /// REQUIRES: fewer than 2^31 distinct pairs.
   explicit History(const EventLog& log, Partnership partnership = Partnership::kDirected);
 
-  PairId num_pairs() const { return static_cast<PairId>(pairs_.size()) - 1; }
+  PairId num_pairs() const { return static_cast<PairId>(pairs_.size()); }
   NodeId src(PairId pair) const { return pairs_[index(pair)].src; }
   NodeId dst(PairId pair) const { return pairs_[index(pair)].dst; }
   /// The times of the pair's events, ascending.
   std::span<const Timestamp> times(PairId pair) const;
-  Timestamp first_time(PairId pair) const { return times_[index(pairs_[index(pair)].begin)]; }
+  Timestamp first_time(PairId pair) const { return times_[index(pairs_[index(pair)].times.begin)]; }
 
   /// The pair (u, v), or kNoPair. O(1) expected.
   PairId find(NodeId u, NodeId v) const;
@@ -80,11 +81,15 @@ class History {
   /// All of H_{u,t}, by first time.
   std::vector<Partner> all(NodeId u, Timestamp t) const;
 
+  /// One more event; nodes that are new come with it. O(1) on average. REQUIRES: it is not earlier
+  /// than any event so far; nobody reads meanwhile. Spans from before are invalid.
+  void append(NodeId u, NodeId v, Timestamp t);
+
  private:
   struct Pair {
     NodeId src;
     NodeId dst;
-    std::int64_t begin;  // of its times
+    Block times;
   };
 
   /// Position in times_ of the pair's first event that is not before t.
@@ -96,13 +101,17 @@ class History {
   void rehash();
   void group_times(std::span<const PairId> pair_of_link, std::span<const Timestamp> link_times);
   void group_by_source(NodeId num_nodes);
+  void append_pair(NodeId u, NodeId v, Timestamp t);
 
-  std::vector<Pair> pairs_;              // [P+1], the last one a sentinel
-  std::vector<Timestamp> times_;         // grouped by pair, ascending
+  Partnership partnership_;
+  std::vector<Pair> pairs_;       // [P]
+  std::vector<Timestamp> times_;  // grouped by pair, ascending
+  BlockRoom times_room_;
   std::vector<PairId> table_;            // open addressing, a power of two slots
-  std::vector<std::int64_t> offsets_;    // [N+1] of each u into the two below
-  std::vector<PairId> pairs_by_source_;  // [P]
-  std::vector<Timestamp> first_times_;   // [P], of those pairs: what the prefix search reads
+  std::vector<Block> sources_;           // [N]: where each u is in the two below
+  std::vector<PairId> pairs_by_source_;  // by first time
+  std::vector<Timestamp> first_times_;   // of those pairs: what the prefix search reads
+  BlockRoom sources_room_;
 };
 
 template <class Allowed>
@@ -124,7 +133,7 @@ std::int64_t History::draw(NodeId u, Timestamp t, Rng& rng, DrawScratch& scratch
       [&](std::int64_t i) {
         if (!allowed(dst(past[index(i)]))) return false;
         search(i);
-        return at == pairs_[index(past[index(i)]) + 1].begin || times_[index(at)] != t;
+        return at == pairs_[index(past[index(i)])].times.end || times_[index(at)] != t;
       },
       [&](std::int64_t i) {
         search(i);

@@ -21,6 +21,14 @@ class Indices {
 
   Past past() const { return {&graph, &roles, &pairs, &partners}; }
 
+  /// One more event at the end of the log; nodes that are new come with it. REQUIRES: nobody reads
+  /// meanwhile.
+  void append(NodeId src, NodeId dst, Timestamp time, EventId event) {
+    roles.append(src, dst, graph.append(src, dst, time, event));
+    pairs.append(src, dst, time);
+    partners.append(src, dst, time);
+  }
+
   TemporalGraph graph;  // entries have the event numbers of the log
   Roles roles;
   History pairs;

@@ -23,6 +23,7 @@ class WalkSketch {
  public:
   static constexpr std::int64_t kSteps = 2;
   static constexpr std::int64_t kWidth = 96;                  // of a vector
+  static constexpr std::size_t kPerNode = kSteps * kWidth;    // floats that change
   static constexpr std::int64_t kVectors = 2 * (kSteps + 1);  // of a pair
   /// The inner products of a pair's vectors, each once.
   static constexpr std::int64_t kStatistics = kVectors * (kVectors + 1) / 2;

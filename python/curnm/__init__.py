@@ -8,6 +8,7 @@ import torch as _torch  # before _core, which is linked to it  # noqa: F401
 from . import adapters
 from ._core import PAIR_STATISTICS, PROTOCOLS, Error, __version__
 from ._core import use_one_thread as _use_one_thread
+from ._client import Client, ServerError
 from ._data import (Batch, Dataset, Events, History, LinkTask, Negatives, Neighbors,
                     average_precision, evaluate, history, load, mrr, negatives, neighbors,
                     pair_statistics, roc_auc)
@@ -20,8 +21,9 @@ from ._training import Run, train
 _os.register_at_fork(after_in_child=_use_one_thread)
 
 __all__ = [
-    "PAIR_STATISTICS", "PROTOCOLS", "Batch", "Dataset", "Decoder", "Error", "Events", "History",
-    "LinkTask", "Links", "Miner", "Negatives", "Neighbors", "Predictor", "Run", "TopK", "__version__",
+    "PAIR_STATISTICS", "PROTOCOLS", "Batch", "Client", "Dataset", "Decoder", "Error", "Events", "History",
+    "LinkTask", "Links", "Miner", "Negatives", "Neighbors", "Predictor", "Run", "ServerError", "TopK",
+    "__version__",
     "adapters", "average_precision", "evaluate", "experiment", "history", "load", "mrr", "negatives",
     "neighbors", "pair_statistics", "results", "roc_auc", "train",
 ]

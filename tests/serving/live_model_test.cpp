@@ -1,0 +1,209 @@
+#include "curnm/serving/live_model.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "curnm/data/append.h"
+#include "curnm/data/synthetic.h"
+#include "curnm/models/registry.h"
+#include "support/errors.h"
+#include "support/temporary_folder.h"
+#include "support/training.h"
+
+namespace curnm {
+namespace {
+
+using testing::quick;
+using testing::TemporaryFolder;
+
+Dataset whole_network(bool features = false) {
+  Dataset whole = generate(
+      {.nodes = 60, .events = 1500, .communities = 4, .one_mode = true, .seed = 5}, "network");
+  if (features) {
+    std::vector<float> values;
+    Rng rng(3, Stream::kTest);
+    for (EventId e = 0; e < whole.events.size() * 3; ++e) {
+      values.push_back(static_cast<float>(rng.uniform()));
+    }
+    whole.edge_features = {std::move(values), 3};
+  }
+  return whole;
+}
+
+TrainedModel trained(const std::string& model, const Dataset& dataset,
+                     GivenOptions options = {{"epochs", "1"}}) {
+  TrainingSession session = testing::session_of(quick(model, options), dataset);
+  testing::train(session);
+  return session.trained_model();
+}
+
+/// What comes after the base: the rest of the network, then nodes that nobody knew.
+StreamEvents what_follows(const Dataset& whole, EventId base) {
+  StreamEvents events;
+  const auto add = [&](std::string src, std::string dst, Timestamp time) {
+    events.src.push_back(std::move(src));
+    events.dst.push_back(std::move(dst));
+    events.time.push_back(time);
+    for (std::int64_t i = 0; i < whole.edge_features.width; ++i) {
+      events.features.push_back(static_cast<float>(events.size() % 7) + static_cast<float>(i));
+    }
+  };
+  for (EventId e = base; e < whole.events.size(); ++e) {
+    add(std::to_string(whole.events.src[e]), std::to_string(whole.events.dst[e]),
+        whole.events.time[e]);
+  }
+  const Timestamp last = whole.events.time.back();
+  for (int i = 0; i < 70; ++i) {
+    const int born = whole.events.num_nodes + i / 2;
+    add(std::to_string(born), std::to_string(i % 2 == 0 ? i : born), last + i / 3);
+  }
+  return events;
+}
+
+StreamEvents part(const StreamEvents& events, std::int64_t begin, std::int64_t end) {
+  const auto cut = [&](const auto& column, std::int64_t width) {
+    return std::remove_cvref_t<decltype(column)>(column.begin() + begin * width,
+                                                 column.begin() + end * width);
+  };
+  const std::int64_t width = std::ssize(events.features) / events.size();
+  return {cut(events.src, 1), cut(events.dst, 1), cut(events.time, 1), cut(events.features, width)};
+}
+
+Dataset grown(const Dataset& base, const StreamEvents& events) {
+  return append(base,
+                {events.src, events.dst, events.time, {events.features, base.edge_features.width}});
+}
+
+void expect_same_answers(const LiveModel& live, const Predictor& predictor, Timestamp t,
+                         std::optional<Timestamp> asked) {
+  const Dataset& data = predictor.dataset();
+  for (const std::string src : {"3", "17"}) {
+    for (const Seen seen : {Seen::kIncluded, Seen::kExcluded}) {
+      const auto expected = predictor.top(predictor.find(src), t, 10, Question::kDestination, seen);
+      const auto found = live.top(src, asked, 10, Question::kDestination, seen);
+      ASSERT_EQ(found.answers.size(), expected.size());
+      EXPECT_EQ(found.time, t);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(found.answers[i].node, data.ids.name(expected[i].node));
+        EXPECT_EQ(found.answers[i].logit, expected[i].logit) << "at " << t;
+      }
+    }
+  }
+  std::vector<std::string> src;
+  std::vector<std::string> dst;
+  std::vector<NodeId> u;
+  std::vector<NodeId> v;
+  for (NodeId node = 0; node < data.events.num_nodes; ++node) {
+    u.push_back(node);
+    v.push_back((node * 7 + 3) % data.events.num_nodes);
+    src.push_back(data.ids.name(u.back()));
+    dst.push_back(data.ids.name(v.back()));
+  }
+  const std::vector<Timestamp> times(u.size(), t);
+  const auto scored = live.score(src, dst, asked, Question::kPair).logits;
+  const auto expected = predictor.score({u, v, times}, Question::kPair);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(scored[i], expected[i]);
+}
+
+class EveryLiveModel : public ::testing::TestWithParam<std::string> {};
+
+/// Events in requests of any size, questions now, within the newest batch and long ago.
+void follow(const std::string& model, const GivenOptions& options, bool features) {
+  const Dataset whole = whole_network(features);
+  const Dataset base = whole.head({1100, whole.events.num_nodes});
+  const TrainedModel made = trained(model, base, options);
+  const StreamEvents events = what_follows(whole, 1100);
+  LiveModel live(made, base);
+  Rng rng(9, Stream::kTest);
+  std::int64_t done = 0;
+  while (done < events.size()) {
+    const auto count = static_cast<std::int64_t>(rng.below(170)) + 1;
+    const std::int64_t end = std::min(events.size(), done + count);
+    StreamEvents next = part(events, done, end);
+    live.resolve(next);
+    live.append(next);
+    done = end;
+    const Predictor predictor(made, grown(base, part(events, 0, done)));
+    const EventLog& log = predictor.dataset().events;
+    const Timestamp now = std::nextafter(log.time.back(), -kNever);
+    expect_same_answers(live, predictor, now, std::nullopt);
+    expect_same_answers(live, predictor, log.time.back(), log.time.back());
+    expect_same_answers(live, predictor, log.time[log.size() - 30], log.time[log.size() - 30]);
+    expect_same_answers(live, predictor, log.time[700], log.time[700]);
+    expect_same_answers(live, predictor, now + 5, now + 5);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << done << " events";
+  }
+  EXPECT_EQ(live.position().nodes, whole.events.num_nodes + 35);
+}
+
+TEST_P(EveryLiveModel, AnswersAsPredictDoesOnTheSameEvents) {
+  follow(GetParam(), {{"epochs", "1"}}, /*features=*/false);
+}
+
+TEST_P(EveryLiveModel, AnswersTheSameWithFeatures) {
+  follow(GetParam(), {{"epochs", "1"}}, /*features=*/true);
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryLiveModel,
+                         ::testing::Values("light", "tgn", "jodie", "dysat"),
+                         [](const auto& model) { return model.param; });
+
+TEST(LiveModelTest, ASketchOfWalksFollowsToo) {
+  follow("light", {{"epochs", "1"}, {"decoder", "pair"}, {"walk", "on"}}, /*features=*/false);
+}
+
+TEST(LiveModelTest, ASnapshotContinuesWithTheSameBits) {
+  for (const std::string model : {"light", "tgn"}) {
+    const TemporaryFolder folder;
+    const Dataset whole = whole_network(/*features=*/true);
+    const Dataset base = whole.head({1100, whole.events.num_nodes});
+    const TrainedModel made = trained(model, base);
+    const StreamEvents events = what_follows(whole, 1100);
+    LiveModel live(made, base);
+    live.append(part(events, 0, 333));
+    LiveSnapshot snapshot = live.snapshot();
+    snapshot.sequence = 340;
+    snapshot.late = 7;
+    snapshot.write(folder.path() / "snapshot");
+    LiveModel again(made, base);
+    const LiveSnapshot read = again.restore(folder.path() / "snapshot");
+    EXPECT_EQ(read.sequence, 340);
+    EXPECT_EQ(read.late, 7);
+    for (LiveModel* one : {&live, &again}) one->append(part(events, 333, events.size()));
+    const Predictor predictor(made, grown(base, events));
+    const Timestamp now = std::nextafter(predictor.dataset().events.time.back(), -kNever);
+    expect_same_answers(live, predictor, now, std::nullopt);
+    expect_same_answers(again, predictor, now, std::nullopt);
+  }
+}
+
+TEST(LiveModelTest, ReadersAndAWriterTogether) {
+  const Dataset whole = whole_network();
+  const Dataset base = whole.head({1100, whole.events.num_nodes});
+  const TrainedModel made = trained("tgn", base);
+  const StreamEvents events = what_follows(whole, 1100);
+  LiveModel live(made, base);
+  std::atomic<bool> done = false;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&, i] {
+      while (!done) {
+        const auto found =
+            live.top(std::to_string(i), std::nullopt, 5, Question::kDestination, Seen::kIncluded);
+        EXPECT_EQ(found.answers.size(), 5U);
+        EXPECT_GT(live.node(std::to_string(i), 3).events, 0);
+      }
+    });
+  }
+  for (std::int64_t i = 0; i < events.size(); ++i) live.append(part(events, i, i + 1));
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+  const Predictor predictor(made, grown(base, events));
+  expect_same_answers(live, predictor,
+                      std::nextafter(predictor.dataset().events.time.back(), -kNever),
+                      std::nullopt);
+}
+
+}  // namespace
+}  // namespace curnm
