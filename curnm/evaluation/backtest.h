@@ -54,7 +54,8 @@ struct BacktestOptions {
 /// period; `past` is that of the whole log.
 ///
 /// {"periods": [{"from", "to", "events", "new_node_events", "test": {...} or null, "rules":
-/// {"random": AP, ..., "mrr": MRR} or null}], "all": {"events", "test": {"random": AP, ...}, "rules":
+/// {"random": AP, ..., "mrr": MRR} or null}], "all": {"events", "test": {"random": AP, ...},
+/// "rules":
 /// {...}}, "rules": {"random": name of the best rule over all periods, ...}, "change": {"random":
 /// {"model": mean of the later half of the periods minus that of the earlier, "rule": ...}}}; of
 /// what the periods can measure.

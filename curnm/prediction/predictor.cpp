@@ -224,8 +224,7 @@ class FollowerScorer final : public Scorer {
 }  // namespace
 
 std::unique_ptr<Scorer> Predictor::scorer_after(EventId events) const {
-  auto follower =
-      make_follower(parts_->trained, followed(parts_->trained, parts_->events, past()));
+  auto follower = make_follower(parts_->trained, followed(parts_->trained, parts_->events, past()));
   if (parts_->trained.state_events > 0 && parts_->trained.state_events <= events) {
     begin_at_saved_state(parts_->trained, *follower);
   }
