@@ -61,6 +61,13 @@ class Predictor {
   void top(std::span<const NodeId> sources, Timestamp t, const TopQuery& query,
            const TopAnswer& answer) const;
 
+  /// The embeddings of nodes at t, [n,D], and D.
+  struct Embeddings {
+    std::vector<float> values;
+    std::int64_t width = 0;
+  };
+  Embeddings embed(std::span<const NodeId> nodes, Timestamp t) const;
+
  private:
   const NodeNames& names() const;
 
