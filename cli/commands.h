@@ -17,6 +17,7 @@ void add_negatives(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_predict(CLI::App& app);
 void add_serve(CLI::App& app);
+void add_embed(CLI::App& app);
 void add_export(CLI::App& app);
 void add_list(CLI::App& app);
 void add_doctor(CLI::App& app);

@@ -154,6 +154,7 @@ int run(int argc, char** argv) {
   add_compare(app);
   add_predict(app);
   add_serve(app);
+  add_embed(app);
   add_export(app);
   add_experiment(app, exit_code);
   add_tune(app, exit_code);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
@@ -19,12 +18,21 @@ namespace curnm::cli {
 
 constexpr int kMostThreads = 1024;
 
+/// One question to `predict` takes less time than a restart.
+static bool takes_long(char** argv) {
+  const std::string_view command = argv[1];
+  if (command != "predict") return command == "train" || command == "eval" || command == "bench";
+  for (char** word = argv + 2; *word != nullptr; ++word) {
+    const std::string_view flag = *word;
+    if (flag.starts_with("--sources") || flag.starts_with("--pairs")) return true;
+  }
+  return false;
+}
+
 void sleep_while_waiting(char** argv) {
   // libgomp reads its environment when it is loaded, before main: hence the second start.
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  // predict takes less time than a restart.
-  constexpr std::array<std::string_view, 3> kLong = {"train", "eval", "bench"};
-  if (argv[1] == nullptr || std::find(kLong.begin(), kLong.end(), argv[1]) == kLong.end()) return;
+  if (argv[1] == nullptr || !takes_long(argv)) return;
   ::setenv("GOMP_SPINCOUNT", "10000", /*overwrite=*/1);
   ::execv("/proc/self/exe", argv);  // returns only on failure: then continue without the setting
 }

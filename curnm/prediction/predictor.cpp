@@ -188,6 +188,20 @@ void Predictor::top(std::span<const NodeId> sources, Timestamp t, const TopQuery
   if (borrowed) parts_->give_back(std::move(borrowed));
 }
 
+Predictor::Embeddings Predictor::embed(std::span<const NodeId> nodes, Timestamp t) const {
+  Embeddings result;
+  std::unique_ptr<Follower> borrowed;
+  parts_->at(t, borrowed, [&](const LinkModel& model) {
+    result.width = model.model->width();
+    if (nodes.empty()) return;
+    NodeEmbeddings embeddings(model, parts_->events.events.num_nodes, t, parts_->trained.seed);
+    const Tensor z = embeddings.of(nodes).to(at::kCPU).contiguous();
+    result.values.assign(z.data_ptr<float>(), z.data_ptr<float>() + z.numel());
+  });
+  if (borrowed) parts_->give_back(std::move(borrowed));
+  return result;
+}
+
 std::vector<Prediction> Predictor::top(NodeId src, Timestamp t, std::int64_t k, Question question,
                                        Seen seen) const {
   std::vector<Prediction> found;

@@ -67,6 +67,12 @@ class Predictor {
   /// The model after the first `events` events, to be shown further ones: for evaluations.
   /// REQUIRES: this object outlives the scorer.
   std::unique_ptr<Scorer> scorer_after(EventId events) const;
+  /// The embeddings of nodes at t, [n,D], and D.
+  struct Embeddings {
+    std::vector<float> values;
+    std::int64_t width = 0;
+  };
+  Embeddings embed(std::span<const NodeId> nodes, Timestamp t) const;
 
  private:
   const NodeNames& names() const;

@@ -1,5 +1,6 @@
 #include <chrono>
 #include <limits>
+#include <map>
 
 #include "bindings/json.h"
 #include "bindings/module.h"
@@ -92,6 +93,15 @@ Floats score(const Answers& answers, const Nodes& src, const Nodes& dst, const T
   return Floats(std::ssize(scores), scores.data());
 }
 
+/// The rows of each distinct time, earliest first: a batch of questions each.
+std::vector<std::vector<std::size_t>> rows_by_time(std::span<const Timestamp> times) {
+  std::map<Timestamp, std::vector<std::size_t>> rows;
+  for (std::size_t i = 0; i < times.size(); ++i) rows[times[i]].push_back(i);
+  std::vector<std::vector<std::size_t>> groups;
+  for (auto& [time, group] : rows) groups.push_back(std::move(group));
+  return groups;
+}
+
 /// The k likeliest destinations of each source, [n,k]: nodes, filled up with -1, and logits.
 py::tuple topk(const Answers& answers, const Nodes& src, const Times& time, std::int64_t k,
                bool exclude_seen, const std::string& question) {
@@ -112,13 +122,20 @@ py::tuple topk(const Answers& answers, const Nodes& src, const Times& time, std:
   float* logit = logits.mutable_data();
   {
     const py::gil_scoped_release release;
-    for (std::size_t i = 0; i < sources.size(); ++i, node += k, logit += k) {
-      const std::vector<Prediction> best = predictor->top(
-          sources[i], times[i], k, asked, exclude_seen ? Seen::kExcluded : Seen::kIncluded);
-      for (std::size_t j = 0; j < best.size(); ++j) {
-        node[j] = best[j].node;
-        logit[j] = best[j].logit;
-      }
+    const TopQuery query{
+        .k = k, .question = asked, .seen = exclude_seen ? Seen::kExcluded : Seen::kIncluded};
+    for (const std::vector<std::size_t>& rows_at : rows_by_time(times)) {
+      std::vector<NodeId> asking;
+      for (const std::size_t row : rows_at) asking.push_back(sources[row]);
+      std::size_t next = 0;
+      predictor->top(asking, times[rows_at.front()], query,
+                     [&](NodeId, std::span<const Prediction> best) {
+                       std::size_t at = rows_at[next++] * index(k);
+                       for (const Prediction& found : best) {
+                         node[at] = found.node;
+                         logit[at++] = found.logit;
+                       }
+                     });
     }
   }
   return py::make_tuple(nodes, logits);

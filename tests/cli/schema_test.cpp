@@ -57,6 +57,10 @@ TEST_F(Schemas, FitWhatIsWritten) {
   expect("result", read("mixture/result.json"));
   expect_output("eval", "eval run --json");
   expect_output("predict", "predict run --src 1 --time 1e9 --topk 2 --json");
+  const std::string lines = curnm("predict run --sources all --time 1e9 --format jsonl").out;
+  expect("predict", "[" + lines.substr(0, lines.find('\n')) + "]");
+  write("pairs.csv", "src,dst,time\n1,nobody,5\n");
+  expect_output("predict", "predict run --pairs pairs.csv --json");
   expect_output("stats", "stats net --json");
   expect_output("list", "list --json");
   expect_output("doctor", "doctor --json");

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "curnm/base/file_lock.h"
 #include "support/cli_fixture.h"
@@ -509,6 +512,13 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("eval net --model recency-scr", 2, "did you mean 'recency-src'?");
   expect("predict net --src 1", 2, "either --src and --time");
   expect("predict net --pairs p.csv --topk 3", 2, "either --src and --time");
+  expect("predict net --src 1 --sources all --time 1", 2, "either --src and --time");
+  expect("predict net --src 1 --time 1 --strict", 2, "--strict has no effect on --src");
+  expect("predict net --sources all --time 1 --among friends", 2, "among");
+  expect("predict net --sources all --time 1 --format parquet", 2, "format");
+  expect("predict net --sources all --time 1 --format columns", 2, "needs --out");
+  expect("predict net --pairs p.csv --format columns --out x", 2, "not for --pairs");
+  expect("predict net --pairs p.csv --exclude-seen", 2, "no effect on --pairs");
   expect("predict net --src 1 --time nan", 2, "time must be a finite number");
   expect("train net --split roll --boundary earlier --out r", 2, "--boundary has no effect on");
   expect("train net --until-epoch -3 --out r", 2, "--until-epoch");
@@ -570,7 +580,112 @@ TEST_F(TrainCli, PairsAreFoundByTheNamesOfTheirColumns) {
   EXPECT_EQ(a.exit_code, 0) << a.err;
   EXPECT_EQ(curnm("predict run --pairs b.csv").out, a.out);
   write("c.csv", "src,dst,time\n3,60,5\n3,nobody,6\n");
-  EXPECT_TRUE(contains(curnm("predict run --pairs c.csv").err, "c.csv:3: node 'nobody'"));
+  EXPECT_TRUE(contains(curnm("predict run --pairs c.csv --strict").err, "c.csv:3: node 'nobody'"));
+  const CommandResult counted = curnm("predict run --pairs c.csv");
+  EXPECT_EQ(counted.exit_code, 0) << counted.err;
+  EXPECT_TRUE(counted.out.ends_with("\n3,nobody,6,\n")) << counted.out;
+  EXPECT_TRUE(contains(counted.err, "1 of 2 pairs have a node that is not in the network"));
+}
+
+/// The objects of JSON lines.
+std::vector<json> lines_of(const std::string& text) {
+  std::vector<json> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    lines.push_back(json::parse(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return lines;
+}
+
+TEST_F(TrainCli, ManySourcesAreAnsweredAsOneByOne) {
+  ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
+  const std::string rest = " --time 2592000 --topk 3 --format jsonl";
+  const CommandResult all = curnm("predict run --sources all" + rest);
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_EQ(all.err, "");
+  EXPECT_EQ(lines_of(all.out).size() % 3, 0U);
+  std::string singles;
+  for (const char* src : {"3", "7"}) {
+    const std::string single = curnm("predict run --src " + std::string(src) + rest).out;
+    EXPECT_TRUE(contains(all.out, single)) << single;
+    singles += single;
+  }
+  write("some.txt", "user_id\n3\nnobody\n\n7\n");
+  const CommandResult some = curnm("predict run --sources some.txt --out some.jsonl" + rest);
+  ASSERT_EQ(some.exit_code, 0) << some.err;
+  EXPECT_EQ(some.out, "");
+  EXPECT_TRUE(contains(some.err, "the first line, user_id, is taken for the name of a column"));
+  EXPECT_TRUE(contains(some.err, "1 of 3 sources are not in the network")) << some.err;
+  std::vector<json> lines = lines_of(read("some.jsonl"));
+  ASSERT_EQ(lines.size(), 7U);
+  EXPECT_EQ(lines[3]["src"], "nobody");
+  EXPECT_TRUE(lines[3]["dst"].is_null() && lines[3]["logit"].is_null());
+  lines.erase(lines.begin() + 3);
+  EXPECT_EQ(lines, lines_of(singles));
+  const CommandResult strict = curnm("predict run --sources some.txt --strict" + rest);
+  EXPECT_EQ(strict.exit_code, 1);
+  EXPECT_TRUE(contains(strict.err, "some.txt:3: node 'nobody' is not in the network"));
+
+  const std::string best = lines[0]["dst"];
+  write("best.txt", best + "\n");
+  const CommandResult chosen =
+      curnm("predict run --sources some.txt --time 2592000 --candidates best.txt");
+  EXPECT_TRUE(contains(chosen.out, "\n3," + best + ",2592000,0.")) << chosen.out;
+  EXPECT_TRUE(contains(chosen.out, "\nnobody,,2592000,\n")) << chosen.out;
+  EXPECT_EQ(std::count(chosen.out.begin(), chosen.out.end(), '\n'), 4);
+}
+
+TEST_F(TrainCli, AnswersAsColumns) {
+  ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
+  write("some.txt", "3\nnobody\n7\n");
+  const std::string ask = "predict run --sources some.txt --time 2592000 --topk 3 --format ";
+  const CommandResult result = curnm(ask + "columns --out columns");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string src = read("columns/src.npy");
+  const std::string dst = read("columns/dst.npy");
+  const std::string logit = read("columns/logit.npy");
+  ASSERT_EQ(src.size(), 128U + 3 * 8);
+  ASSERT_EQ(dst.size(), 128U + 9 * 8);
+  ASSERT_EQ(logit.size(), 128U + 9 * 4);
+  EXPECT_TRUE(contains(dst, "{'descr': '<i8', 'fortran_order': False, 'shape': (3,3,), }"));
+  const std::vector<json> lines = lines_of(curnm(ask + "jsonl").out);
+  ASSERT_EQ(lines.size(), 7U);
+  std::vector<std::string> names;  // of nodes
+  std::istringstream ids(read("columns/ids.csv"));
+  for (std::string line; std::getline(ids, line);) names.push_back(line);
+  for (std::size_t i = 0; i < 9; ++i) {
+    std::int64_t node = 0;
+    float value = 0;
+    std::memcpy(&node, dst.data() + 128 + i * 8, 8);
+    std::memcpy(&value, logit.data() + 128 + i * 4, 4);
+    if (i / 3 == 1) {
+      EXPECT_EQ(node, -1);
+      EXPECT_TRUE(std::isnan(value));
+      continue;
+    }
+    const json& line = lines[i < 3 ? i : i - 2];
+    EXPECT_EQ(names[static_cast<std::size_t>(node) + 1], line["dst"]);
+    EXPECT_EQ(value, line["logit"].get<float>());
+  }
+  EXPECT_TRUE(contains(curnm(ask + "columns --out columns").err, "exists already"));
+}
+
+TEST_F(TrainCli, EmbeddingsAreWrittenWithTheirNodes) {
+  ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
+  const CommandResult result = curnm("embed run --time 2592000 --out z.npy");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string ids = read("z.ids.csv");
+  const auto rows = std::count(ids.begin(), ids.end(), '\n') - 1;
+  const std::string z = read("z.npy");
+  EXPECT_TRUE(z.starts_with("\x93NUMPY"));
+  EXPECT_TRUE(contains(
+      z, "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ","));
+  EXPECT_EQ((z.size() - 128) % (static_cast<std::size_t>(rows) * 4), 0U);
+  ASSERT_EQ(curnm("embed run --time 1000000 --out early.npy").exit_code, 0);
+  EXPECT_NE(read("early.npy"), z);
+  EXPECT_EQ(read("early.ids.csv"), ids);
+  EXPECT_EQ(curnm("embed run --time 2592000 --out z.txt").exit_code, 2);
 }
 
 TEST_F(TrainCli, ARunIsUsedFromAnywhereAndByOneProcess) {

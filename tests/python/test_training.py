@@ -56,6 +56,16 @@ def test_a_folder_is_not_overwritten(run):
         curnm.train("synthetic:repeat", epochs=1, out=run[1])
 
 
+def test_many_sources_are_answered_as_one_by_one(run):
+    predictor = run[0].predictor()
+    sources, times = [7, 8, 9, 7, 8], [3e6, 2e6, 3e6, 2e6, 3e6]
+    many = predictor.topk(sources, times, k=5, exclude_seen=True)
+    for row, (src, time) in enumerate(zip(sources, times)):
+        one = predictor.topk(src, time, k=5, exclude_seen=True)
+        assert many.ids[row].tolist() == one.ids.tolist()
+        assert many.scores[row].tobytes() == one.scores.tobytes()
+
+
 def test_predictions_and_new_events(run, tmp_path):
     predictor = run[0].predictor()
     seen = set(predictor.data.dst[predictor.data.src == 7].tolist())
