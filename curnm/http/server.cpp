@@ -78,7 +78,13 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
+class Session;
+
+/// What outlives the server while a connection does. A session ends on whichever thread lets go of
+/// it last.
 struct Shared {
+  std::mutex mutex;  // of the sessions
+  std::set<Session*> sessions;
   HttpLimits limits;
   std::function<void(const HttpRequest&, Respond)> handler;
   std::unique_ptr<Workers> workers;
@@ -88,21 +94,19 @@ struct Shared {
   std::atomic<bool> draining = false;
 };
 
-class Session;
-/// Sessions of the one thread that reads and writes.
-using Sessions = std::set<Session*>;
-
 /// One connection: reads a request, has it answered, writes the answer, and so on. All of its
 /// methods run on the thread of the connections.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(tcp::socket socket, std::shared_ptr<Shared> shared, Sessions& all)
-      : stream_(std::move(socket)), shared_(std::move(shared)), all_(all) {
+  Session(tcp::socket socket, std::shared_ptr<Shared> shared)
+      : stream_(std::move(socket)), shared_(std::move(shared)) {
+    const std::lock_guard lock(shared_->mutex);
     ++shared_->connections;
-    all_.insert(this);
+    shared_->sessions.insert(this);
   }
   ~Session() {
-    all_.erase(this);
+    const std::lock_guard lock(shared_->mutex);
+    shared_->sessions.erase(this);
     --shared_->connections;
   }
   Session(const Session&) = delete;
@@ -268,7 +272,6 @@ class Session : public std::enable_shared_from_this<Session> {
 
   beast::tcp_stream stream_;
   std::shared_ptr<Shared> shared_;
-  Sessions& all_;
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::string_body>> parser_;
   std::optional<http::response<http::string_body>> response_;
@@ -303,7 +306,6 @@ struct HttpServer::Parts {
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
   std::shared_ptr<Shared> shared = std::make_shared<Shared>();
-  Sessions sessions;
   asio::steady_timer retry{context};
   std::thread thread;
 
@@ -318,7 +320,7 @@ struct HttpServer::Parts {
         });
         return;
       }
-      const auto session = std::make_shared<Session>(std::move(socket), shared, sessions);
+      const auto session = std::make_shared<Session>(std::move(socket), shared);
       if (shared->connections > shared->limits.connections) {
         ++shared->refused;
         session->refuse();
@@ -371,8 +373,8 @@ void HttpServer::drain(std::chrono::milliseconds most) {
   asio::post(parts_->context, [parts = parts_.get()] {
     beast::error_code ignored;
     parts->acceptor.close(ignored);
-    const Sessions all = parts->sessions;
-    for (Session* session : all) session->end_if_idle();
+    const std::lock_guard lock(parts->shared->mutex);
+    for (Session* session : parts->shared->sessions) session->end_if_idle();
   });
   const auto end = std::chrono::steady_clock::now() + most;
   while (std::chrono::steady_clock::now() < end && parts_->shared->connections > 0) {
