@@ -32,6 +32,13 @@ std::optional<Placement> placement() {
   return placement_by_launcher([](const char* name) { return std::getenv(name); });
 }
 
+void check_number(const RankFlags& flags, const Placement& launched) {
+  if (flags.ranks == 0 || flags.ranks == launched.size) return;
+  throw OptionError(OptionError::Kind::kConflict, "ranks",
+                    fmt::format("--ranks {}, but the launcher of this process has started {}",
+                                flags.ranks, launched.size));
+}
+
 /// A port of this host that nobody listens at.
 int free_port() {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -278,11 +285,7 @@ std::int64_t ranks_to_start(const RankFlags& flags, const std::function<std::int
                       fmt::format("--{} has no effect on {}", name, user));
   };
   if (const std::optional<Placement> launched = placement()) {
-    if (flags.ranks != 0 && flags.ranks != launched->size) {
-      throw OptionError(OptionError::Kind::kConflict, "ranks",
-                        fmt::format("--ranks {}, but the launcher of this process has started {}",
-                                    flags.ranks, launched->size));
-    }
+    check_number(flags, *launched);
     refuse("restarts", flags.restarts > 0 && std::getenv(kLaunched) == nullptr,
            "ranks that another launcher has started: it can start them again");
     return 1;
@@ -298,6 +301,7 @@ std::int64_t ranks_to_start(const RankFlags& flags, const std::function<std::int
 std::unique_ptr<Group> join_ranks(const RankFlags& flags) {
   std::optional<Placement> place = placement();
   if (!place) return nullptr;
+  check_number(flags, *place);
   place->interface = flags.interface;
   return join_group(*place);
 }

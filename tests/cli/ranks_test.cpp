@@ -1,8 +1,7 @@
-#include <signal.h>
+#include <unistd.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
+#include <sstream>
 
 #include "support/cli_fixture.h"
 
@@ -155,6 +154,16 @@ TEST_F(RanksCli, BenchPrintsTheAgreedKeys) {
   EXPECT_GT(rows[1]["bytes_per_step"].get<double>(), 0);
   EXPECT_GT(rows[1]["median_events_per_s"].get<double>(), 0);
   EXPECT_TRUE(contains(curnm("bench ranks --data net --settings 2").err, "such as 2x1"));
+}
+
+TEST_F(RanksCli, DoctorMeasuresLinks) {
+  const CommandResult doctor = curnm("doctor --ranks 3 --json");
+  ASSERT_EQ(doctor.exit_code, 0) << doctor.err;
+  const json found = json::parse(doctor.out);
+  EXPECT_EQ(found["ranks"], 3);
+  EXPECT_GT(found["round_ms"].get<double>(), 0);
+  EXPECT_EQ(found["to_rank_0_mb_per_s"].size(), 2U);
+  EXPECT_EQ(curnm("doctor --interface lo").exit_code, 2);
 }
 
 }  // namespace

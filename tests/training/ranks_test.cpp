@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 using testing::on_ranks;
 
 TEST(RanksTest, EveryEpochLearnsFromEveryEventOnceAndMemoriesGoAround) {
-  constexpr std::int64_t kEvents = 103;
+  static constexpr std::int64_t kEvents = 103;
   on_ranks(4, [](Group& group) {
     const Ranks ranks(&group);
     for (std::int64_t epoch = 0; epoch < 9; ++epoch) {
