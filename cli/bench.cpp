@@ -205,6 +205,7 @@ void add_bench(CLI::App& app) {
   sampler->callback([flags] { run_sampler(flags->data, read_options(flags->read), flags->json); });
   add_bench_step(*command);
   add_bench_epoch(*command);
+  add_bench_ranks(*command);
 }
 
 }  // namespace curnm::cli

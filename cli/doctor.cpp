@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/doctor_ranks.h"
 #include "cli/machine.h"
+#include "cli/options.h"
 #include "cli/print.h"
 #include "cli/process.h"
 #include "curnm/base/parallel.h"
@@ -93,12 +95,24 @@ void print_text(const Findings& found) {
 }  // namespace
 
 void add_doctor(CLI::App& app) {
-  auto json = std::make_shared<bool>(false);
+  struct Flags {
+    bool json = false;
+    RankFlags ranks;
+  };
+  auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("doctor", "Check that this machine will be fast");
-  command->add_flag("--json", *json, "one JSON document");
-  command->callback([json] {
+  command->add_flag("--json", flags->json, "one JSON document");
+  command
+      ->add_option("--ranks", flags->ranks.ranks,
+                   "measure the links between that many ranks instead: those that a launcher has "
+                   "started, or new ones on this host")
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1024}));
+  command->add_option("--interface", flags->ranks.interface, "network interface between ranks");
+  command->callback([flags, command] {
+    if (flags->ranks.ranks > 0) return examine_links(flags->ranks, flags->json);
+    refuse_flags(*command, {"--interface"}, "a doctor without --ranks");
     const Findings found = examine();
-    *json ? print_json(found) : print_text(found);
+    flags->json ? print_json(found) : print_text(found);
   });
 }
 

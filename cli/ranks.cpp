@@ -32,6 +32,13 @@ std::optional<Placement> placement() {
   return placement_by_launcher([](const char* name) { return std::getenv(name); });
 }
 
+void check_number(const RankFlags& flags, const Placement& launched) {
+  if (flags.ranks == 0 || flags.ranks == launched.size) return;
+  throw OptionError(OptionError::Kind::kConflict, "ranks",
+                    fmt::format("--ranks {}, but the launcher of this process has started {}",
+                                flags.ranks, launched.size));
+}
+
 /// A port of this host that nobody listens at.
 int free_port() {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -73,28 +80,29 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 /// A rank that this process has started.
 class RankProcess {
  public:
+  /// Rank 0 has the output of this process, but `capture` keeps what it writes to stdout; what
+  /// others print goes to a log.
   RankProcess(std::int64_t rank, std::vector<std::string> words,
-              const std::vector<std::string>& settings, std::filesystem::path log)
+              const std::vector<std::string>& settings, std::filesystem::path log, bool capture)
       : rank_(rank), log_(std::move(log)) {
     std::vector<std::string> environment = environment_with(settings);
     const std::vector<char*> argv = pointers_to(words);
     const std::vector<char*> envp = pointers_to(environment);
+    const bool piped = rank > 0 || capture;
     std::array<int, 2> pipe = {-1, -1};
-    if (rank > 0 && ::pipe2(pipe.data(), O_CLOEXEC) != 0) fail_os("cannot start a rank", errno);
+    if (piped && ::pipe2(pipe.data(), O_CLOEXEC) != 0) fail_os("cannot start a rank", errno);
     const pid_t parent = ::getpid();
     pid_ = ::fork();
     if (pid_ == 0) {  // must not allocate or lock
       ::prctl(PR_SET_PDEATHSIG, SIGTERM);
       if (::getppid() != parent) ::_exit(1);  // it died before prctl
-      if (rank > 0) {
-        ::dup2(pipe[1], STDOUT_FILENO);
-        ::dup2(pipe[1], STDERR_FILENO);
-      }
+      if (piped) ::dup2(pipe[1], STDOUT_FILENO);
+      if (rank > 0) ::dup2(pipe[1], STDERR_FILENO);
       ::execve("/proc/self/exe", argv.data(), envp.data());
       ::_exit(127);
     }
     const int error = errno;
-    if (rank > 0) ::close(pipe[1]);
+    if (piped) ::close(pipe[1]);
     output_ = pipe[0];
     if (pid_ < 0) fail_os("cannot start a rank", error);
   }
@@ -143,11 +151,12 @@ class RankProcess {
       waiting_.append(block.data(), static_cast<std::size_t>(size));
     }
     std::error_code ignored;
-    if (waiting_.empty() || !std::filesystem::exists(log_.parent_path(), ignored)) return;
+    if (waiting_.empty() || rank_ == 0) return;
+    if (!std::filesystem::exists(log_.parent_path(), ignored)) return;
     std::ofstream(log_, std::ios::app) << waiting_;
     waiting_.clear();
   }
-  /// What could not be written to a log.
+  /// What was kept, or could not be written to a log yet.
   const std::string& unwritten() const { return waiting_; }
 
  private:
@@ -159,23 +168,28 @@ class RankProcess {
   std::optional<Exit> exit_;
 };
 
-std::vector<RankProcess> start_all(const RankCommand& command,
-                                   const std::vector<std::string>& words) {
-  std::vector<std::string> settings = {
-      fmt::format("WORLD_SIZE={}", command.ranks), "MASTER_ADDR=127.0.0.1",
-      fmt::format("MASTER_PORT={}", free_port()), fmt::format("{}=1", kLaunched)};
-  if (!command.own_threads && std::getenv("OMP_NUM_THREADS") == nullptr) {
-    const std::int64_t cores = std::thread::hardware_concurrency();
-    const std::int64_t threads = std::max<std::int64_t>(1, cores / command.ranks);
-    settings.push_back(fmt::format("OMP_NUM_THREADS={}", threads));
-  }
-  std::vector<RankProcess> ranks;
+std::vector<RankProcess> start_all(std::int64_t ranks, std::int64_t threads,
+                                   const std::vector<std::string>& words,
+                                   const std::filesystem::path& folder, bool capture) {
+  std::vector<std::string> settings = {fmt::format("WORLD_SIZE={}", ranks), "MASTER_ADDR=127.0.0.1",
+                                       fmt::format("MASTER_PORT={}", free_port()),
+                                       fmt::format("{}=1", kLaunched)};
+  if (threads > 0) settings.push_back(fmt::format("OMP_NUM_THREADS={}", threads));
+  std::vector<RankProcess> processes;
   settings.emplace_back();
-  for (std::int64_t rank = 0; rank < command.ranks; ++rank) {
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
     settings.back() = fmt::format("RANK={}", rank);
-    ranks.emplace_back(rank, words, settings, command.folder / fmt::format("rank-{}.log", rank));
+    processes.emplace_back(rank, words, settings, folder / fmt::format("rank-{}.log", rank),
+                           capture);
   }
-  return ranks;
+  return processes;
+}
+
+/// Threads of each rank unless something else says how many: the cores are shared out. 0: it does.
+std::int64_t threads_of_each(const RankCommand& command) {
+  if (command.own_threads || std::getenv("OMP_NUM_THREADS") != nullptr) return 0;
+  const std::int64_t cores = std::thread::hardware_concurrency();
+  return std::max<std::int64_t>(1, cores / command.ranks);
 }
 
 /// Waits until all have ended. One that has not some time after another failed is killed: it should
@@ -208,25 +222,33 @@ void wait_for_all(std::vector<RankProcess>& ranks) {
 
 int code_of(const Exit& exit) { return exit.signal != 0 ? 128 + exit.signal : exit.code; }
 
+/// A signal has asked it to stop, which it has done in good order.
+bool was_stopped(const RankProcess& rank) {
+  const int signal = rank.exit()->code - 128;
+  return signal == SIGHUP || signal == SIGINT || signal == SIGTERM;
+}
+
 /// Says how ranks have failed; returns the exit code.
 int conclude(const std::vector<RankProcess>& ranks) {
   int code = 0;
   for (const RankProcess& rank : ranks) {
     if (!rank.failed()) continue;
-    if (code == 0 || rank.exit()->signal == 0) code = code == 0 ? code_of(*rank.exit()) : code;
-    if (rank.rank() == 0 && rank.exit()->signal == 0) continue;  // it has said so itself
-    if (received_signal() != 0) continue;
+    if (code == 0) code = code_of(*rank.exit());
+    // Rank 0 has said why.
+    if (was_stopped(rank) || (rank.rank() == 0 && rank.exit()->signal == 0)) continue;
     std::error_code ignored;
     const bool has_log = std::filesystem::exists(rank.log(), ignored);
     say("curnm: rank {} has ended: {}{}\n", rank.rank(), describe(*rank.exit()),
         has_log ? fmt::format(" (see {})", rank.log().string()) : "");
-    if (!rank.unwritten().empty()) say("{}", rank.unwritten());
+    if (rank.rank() > 0) say("{}", rank.unwritten());
   }
-  return received_signal() != 0 && code == 0 ? 128 + received_signal() : code;
+  return code;
 }
 
 /// Whether another attempt may help: not against wrong options, unusable files or full disks.
-bool may_try_again(int code) { return code == 1 || code > 128; }
+bool may_try_again(const std::vector<RankProcess>& ranks, int code) {
+  return (code == 1 || code > 128) && std::ranges::none_of(ranks, was_stopped);
+}
 
 }  // namespace
 
@@ -263,11 +285,7 @@ std::int64_t ranks_to_start(const RankFlags& flags, const std::function<std::int
                       fmt::format("--{} has no effect on {}", name, user));
   };
   if (const std::optional<Placement> launched = placement()) {
-    if (flags.ranks != 0 && flags.ranks != launched->size) {
-      throw OptionError(OptionError::Kind::kConflict, "ranks",
-                        fmt::format("--ranks {}, but the launcher of this process has started {}",
-                                    flags.ranks, launched->size));
-    }
+    check_number(flags, *launched);
     refuse("restarts", flags.restarts > 0 && std::getenv(kLaunched) == nullptr,
            "ranks that another launcher has started: it can start them again");
     return 1;
@@ -283,6 +301,7 @@ std::int64_t ranks_to_start(const RankFlags& flags, const std::function<std::int
 std::unique_ptr<Group> join_ranks(const RankFlags& flags) {
   std::optional<Placement> place = placement();
   if (!place) return nullptr;
+  check_number(flags, *place);
   place->interface = flags.interface;
   return join_group(*place);
 }
@@ -292,16 +311,27 @@ int run_ranks(const RankCommand& command) {
   watch_signals();
   std::vector<std::string> words = command.words;
   for (std::int64_t restarts = 0;; ++restarts) {
-    std::vector<RankProcess> ranks = start_all(command, words);
+    std::vector<RankProcess> ranks = start_all(command.ranks, threads_of_each(command), words,
+                                               command.folder, /*capture=*/false);
     wait_for_all(ranks);
     const int code = conclude(ranks);
-    if (code == 0 || received_signal() != 0 || restarts >= command.restarts ||
-        !may_try_again(code)) {
-      return code;
-    }
+    if (code == 0 || restarts >= command.restarts || !may_try_again(ranks, code)) return code;
     if (RunFolder(command.folder).is_run()) words = command.resume;
     say("curnm: starting all ranks again ({} of {} times)\n", restarts + 1, command.restarts);
   }
 }
+
+std::string output_of_ranks(std::int64_t ranks, std::int64_t threads) {
+  watch_signals();
+  std::vector<RankProcess> processes = start_all(ranks, threads, own_words(), /*folder=*/"",
+                                                 /*capture=*/true);
+  wait_for_all(processes);
+  if (const int code = conclude(processes); code != 0) {
+    fail("the ranks have not come to a result (exit code {})", code);
+  }
+  return processes.front().unwritten();
+}
+
+bool is_rank() { return std::getenv(kLaunched) != nullptr || placement(); }
 
 }  // namespace curnm::cli

@@ -42,6 +42,12 @@ struct RankCommand {
 /// the exit code.
 int run_ranks(const RankCommand& command);
 
+/// The same for a command without a folder, which is called by the words of this one: returns what
+/// rank 0 has printed. `threads`: of each. Throws Error if a rank fails.
+std::string output_of_ranks(std::int64_t ranks, std::int64_t threads);
+/// Whether this process is one that somebody has started as a rank.
+bool is_rank();
+
 /// The words that this program was called with.
 std::vector<std::string> own_words();
 

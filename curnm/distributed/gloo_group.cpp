@@ -350,10 +350,6 @@ std::string rank_name(int rank) {
 /// Waits until all have come, and finds out who they are. Throws Error if they cannot be a group.
 std::vector<std::string> meet(Store& store, const Placement& placement, double seconds) {
   const std::string own = rank_name(placement.rank);
-  const std::string first = store.propose(fmt::format("rank/{}", placement.rank), own);
-  if (first != own) {
-    fail("rank {} was started twice: {} has come before {}", placement.rank, first, own);
-  }
   const std::string size = fmt::format("{} ranks, says {}", placement.size, own);
   const std::string agreed = store.propose("size", size);
   if (std::atoi(agreed.c_str()) != placement.size) {
@@ -361,6 +357,10 @@ std::vector<std::string> meet(Store& store, const Placement& placement, double s
         fmt::format("the ranks disagree about their number: {}; {}", agreed, size);
     store.propose("refusal", reason);
     throw Error(reason);
+  }
+  const std::string first = store.propose(fmt::format("rank/{}", placement.rank), own);
+  if (first != own) {
+    fail("rank {} was started twice: {} has come before {}", placement.rank, first, own);
   }
   const Clock::time_point start = Clock::now();
   std::vector<std::string> names(static_cast<std::size_t>(placement.size));

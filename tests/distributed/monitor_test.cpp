@@ -1,0 +1,85 @@
+#include "curnm/distributed/monitor.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+namespace curnm {
+namespace {
+
+/// What a store holds, for several ranks of this process.
+struct Values {
+  std::mutex mutex;
+  std::map<std::string, std::int64_t> counters;
+  std::map<std::string, std::string> texts;
+  bool ended = false;
+};
+
+class TestStore final : public Store {
+ public:
+  explicit TestStore(std::shared_ptr<Values> values) : values_(std::move(values)) {}
+  std::int64_t add(const std::string& key, std::int64_t value) override {
+    const std::scoped_lock lock(values_->mutex);
+    if (values_->ended) throw std::runtime_error("connection reset by peer");
+    return values_->counters[key] += value;
+  }
+  std::string propose(const std::string& key, const std::string& value) override {
+    const std::scoped_lock lock(values_->mutex);
+    return values_->texts.try_emplace(key, value).first->second;
+  }
+  std::optional<std::string> find(const std::string& key) override {
+    const std::scoped_lock lock(values_->mutex);
+    const auto found = values_->texts.find(key);
+    return found == values_->texts.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  std::shared_ptr<Values> values_;
+};
+
+constexpr Monitor::Options kQuick{.interval = 0.01, .silence = 0.5, .short_silence = 0.2};
+
+std::unique_ptr<Monitor> monitor_of(const std::shared_ptr<Values>& values, int rank) {
+  return std::make_unique<Monitor>(std::make_unique<TestStore>(values), rank,
+                                   std::vector<std::string>{"rank 0", "rank 1"}, kQuick);
+}
+
+/// Asks until there is a failure.
+std::string failure_of(Monitor& monitor, bool broken = false) {
+  while (true) {
+    if (const auto reason = monitor.failure(broken)) return *reason;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST(MonitorTest, NamesARankThatIsSilent) {
+  const auto values = std::make_shared<Values>();
+  const auto alive = monitor_of(values, 0);
+  EXPECT_EQ(failure_of(*alive, /*broken=*/true), "rank 1 has not answered for 0 s");
+}
+
+TEST(MonitorTest, TellsAllTheReasonOfTheFirst) {
+  const auto values = std::make_shared<Values>();
+  const auto first = monitor_of(values, 0);
+  const auto second = monitor_of(values, 1);
+  second->announce("rank 1: the disk is full", /*seconds=*/5);
+  EXPECT_EQ(failure_of(*first), "rank 1: the disk is full");
+  first->announce("rank 0: something else", /*seconds=*/5);
+  EXPECT_EQ(failure_of(*second), "rank 1: the disk is full");
+}
+
+TEST(MonitorTest, NoticesTheEndOfTheStore) {
+  const auto values = std::make_shared<Values>();
+  const auto alive = monitor_of(values, 1);
+  {
+    const std::scoped_lock lock(values->mutex);
+    values->ended = true;
+  }
+  EXPECT_EQ(failure_of(*alive), "rank 0 has ended");
+}
+
+}  // namespace
+}  // namespace curnm
