@@ -39,6 +39,7 @@ struct TrainFlags {
   std::string data;
   std::string out;
   std::string resume;
+  std::string init;        // model to begin from
   std::string moved_data;  // for a resumed run
   std::string config;      // file of options
   std::string log_dir;     // of TensorBoard; empty: none
@@ -273,17 +274,31 @@ void check_flags(const TrainFlags& flags, const CLI::App& command) {
   if (flags.data.empty() == flags.resume.empty()) {
     throw UsageError("give either DATA or --resume RUN");
   }
+  if (!flags.resume.empty()) refuse_flags(command, {"--init"}, "a run that is resumed");
   if (flags.resume.empty()) {
-    refuse_flags(command, {"--data"}, "a new run: it is for those that are resumed");
+    if (!flags.moved_data.empty()) {
+      throw UsageError("--data has no effect on a new run: it is for those that are resumed");
+    }
     return;
   }
-  for (const GivenOptions* given : {&flags.given, &flags.read}) {
-    if (given->empty()) continue;
-    const std::string& name = given->begin()->first;
+  GivenOptions fixed = flags.given;
+  fixed.erase("epochs");  // extends the run
+  if (const GivenOptions& given = fixed.empty() ? flags.read : fixed; !given.empty()) {
+    const std::string& name = given.begin()->first;
     throw OptionError(OptionError::Kind::kNoEffect, name,
                       fmt::format("--{} has no effect on a run that is resumed", name));
   }
   refuse_flags(command, {"--out", "--config"}, "a run that is resumed");
+}
+
+/// The model of a finished run, or of a file.
+std::shared_ptr<const TrainedModel> open_init(const std::string& path) {
+  const RunFolder folder(path);
+  if (folder.is_run() && !fs::exists(folder.model())) {
+    fail("{} is not finished: a warm start needs its model", path);
+  }
+  return std::make_shared<const TrainedModel>(
+      load_model(folder.is_run() ? folder.model() : fs::path(path)));
 }
 
 TrainingSession new_session(const TrainFlags& flags, RunSpec spec, Group* group) {
@@ -301,9 +316,33 @@ TrainingSession new_session(const TrainFlags& flags, RunSpec spec, Group* group)
   return session;
 }
 
+/// Lets a run go on to more epochs than it was begun with. Rank 0 records it.
+void extend(const RunFolder& folder, const std::string& epochs, const Group* group, RunSpec& spec) {
+  const std::int64_t before = spec.train.epochs;
+  set_given({{"epochs", epochs}}, spec.train);
+  check_ranges(spec.train);
+  if (spec.train.epochs == before) return;
+  if (spec.train.epochs < before) {
+    throw OptionError(OptionError::Kind::kValue, "epochs",
+                      fmt::format("--epochs {}: {} has {} epochs, and can only be given more",
+                                  epochs, folder.path().string(), before));
+  }
+  if (group != nullptr && group->rank() > 0) return;
+  const FileLock lock(folder.options(), "training " + folder.path().string());
+  folder.extend(spec.train.epochs);
+  const ordered_json miner = options_json(spec)["miner"];
+  if (spec.train.miner == "ens" || miner.contains("alpha-epochs")) {
+    say("note: schedules of {} that were set by {} epochs go on as they were; a run that begins "
+        "with {} has slower ones\n",
+        spec.train.miner, before, spec.train.epochs);
+  }
+}
+
 /// A session for an existing run, before its checkpoint is loaded.
 TrainingSession resumed_session(const TrainFlags& flags, Group* group) {
-  RunSpec spec = read_run(RunFolder(flags.resume), RunUse::kContinue, group);
+  const RunFolder folder(flags.resume);
+  RunSpec spec = read_run(folder, RunUse::kContinue, group);
+  if (flags.given.contains("epochs")) extend(folder, flags.given.at("epochs"), group, spec);
   set_threads(flags.threads == 0 ? spec.threads : flags.threads);
   spec.threads = num_threads();
   Dataset dataset = open_run_data(spec, flags.moved_data);
@@ -408,8 +447,12 @@ std::int64_t recorded_ranks(const TrainFlags& flags) {
 void declare_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("DATA", flags.data, "imported folder, raw network, or synthetic[:preset]");
   command.add_option("--out", flags.out, "folder of the run (default: runs/MODEL-MINER-DATA-SEED)");
-  command.add_option("--resume", flags.resume, "folder of a run to continue");
-  command.add_option("--data", flags.moved_data, "where the network of that run is now");
+  command.add_option("--resume", flags.resume,
+                     "folder of a run to continue; --epochs N extends one that is finished");
+  command.add_option("--init", flags.init,
+                     "begin from this model (a run or a file) on its network with what came since");
+  command.add_option("--data", flags.moved_data,
+                     "where the network of that run is now; with --init, the one to train on");
   command.add_option("--config", flags.config,
                      "YAML file of options by name, with data and out; the command line wins");
   command.add_option("--log-dir", flags.log_dir,
@@ -439,8 +482,10 @@ void add_train(CLI::App& app, int& exit_code) {
   declare_flags(*command, *flags);
   command->callback([flags, command, &exit_code] {
     if (!flags->config.empty() && flags->resume.empty()) take_config(*flags);
+    if (!flags->init.empty() && flags->data.empty()) flags->data.swap(flags->moved_data);
     check_flags(*flags, *command);
-    RunSpec spec = resolve_run(flags->given);
+    RunSpec spec = flags->init.empty() ? resolve_run(flags->given)
+                                       : resolve_run(flags->given, open_init(flags->init));
     if (flags->out.empty()) {
       flags->out = fmt::format("runs/{}-{}-{}-{}", spec.train.model, spec.train.miner,
                                last_name(flags->data), spec.train.seed);

@@ -78,13 +78,23 @@ EpochRecord epoch_from_json(const ordered_json& json) {
   return record;
 }
 
-void RunFolder::create(const ordered_json& options) const {
+void RunFolder::create(const ordered_json& options,
+                       const std::function<void(const RunFolder&)>& fill) const {
   if (exists()) {
     fail("{} exists already: choose another --out, or continue it with --resume", path_.string());
   }
   AtomicFolder output(path_, /*replace=*/false);
   write_file(output.staging() / this->options().filename(), options.dump(2) + "\n");
+  if (fill) fill(RunFolder(output.staging()));
   output.commit();
+}
+
+void RunFolder::extend(std::int64_t epochs) const {
+  ordered_json changed = read_options();
+  changed["train"]["epochs"] = epochs;
+  // In this order a run that is killed in between can still be extended.
+  write_file_atomically(options(), changed.dump(2) + "\n");
+  std::filesystem::remove(result());
 }
 
 ordered_json RunFolder::read_options() const {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -57,6 +58,7 @@ EpochRecord epoch_from_json(const nlohmann::ordered_json& json);
 ///   checkpoint     where to go on
 ///   result.json    the test, once the training is over
 ///   model          what predictions need, once the training is over
+///   init           the model that it began from, of a warm start
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
@@ -67,13 +69,19 @@ class RunFolder {
   std::filesystem::path checkpoint() const { return path_ / "checkpoint"; }
   std::filesystem::path result() const { return path_ / "result.json"; }
   std::filesystem::path model() const { return path_ / "model"; }
+  std::filesystem::path init() const { return path_ / "init"; }
 
   bool exists() const { return has(path_); }
   bool is_run() const { return has(options()); }
   bool is_finished() const { return has(result()); }
 
   /// Creates the folder with its options.json. Throws Error if it already exists.
-  void create(const nlohmann::ordered_json& options) const;
+  /// `fill` may write further files into the folder that it is given before it appears.
+  void create(const nlohmann::ordered_json& options,
+              const std::function<void(const RunFolder&)>& fill = {}) const;
+  /// Lets the training go on to more epochs: the run is no longer finished. REQUIRES: nobody trains
+  /// it.
+  void extend(std::int64_t epochs) const;
   /// Throws Error if there is no folder, UnusableRun if it is not a run or is damaged.
   nlohmann::ordered_json read_options() const;
   void write_metrics(const std::vector<EpochRecord>& records) const;

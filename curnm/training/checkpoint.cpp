@@ -76,6 +76,8 @@ void check_origin(const TensorFile& checkpoint, const RunSpec& spec, const LinkT
         fail<UnusableRun>("the checkpoint was written by an older program without --{}", name);
       }
       if (written[name] == value) continue;
+      // A run that is extended goes on from a checkpoint with fewer epochs.
+      if (part == "train" && name == "epochs" && written[name] < value) continue;
       fail<UnusableRun>("the checkpoint was written with {} {}, and not {}", name,
                         written[name].dump(), value.dump());
     }

@@ -1,7 +1,11 @@
 #include "curnm/training/learner.h"
 
+#include "curnm/base/error.h"
+#include "curnm/data/open.h"
 #include "curnm/nn/adam.h"
+#include "curnm/nn/tensor_file.h"
 #include "curnm/nn/tensors.h"
+#include "curnm/prediction/trained_model.h"
 
 namespace curnm {
 
@@ -33,19 +37,66 @@ std::vector<Tensor> parameters_of(const Learner& learner) {
   return all;
 }
 
+namespace {
+
+/// Throws where a model cannot go on with this network.
+void check_init(const TrainedModel& init, const Dataset& data) {
+  const auto check_width = [&](const char* kind, std::int64_t now, std::int64_t then) {
+    if (now == then) return;
+    fail<UnusableRun>(
+        "{} has {} {} features, and the model to begin from was trained with {}: a warm start "
+        "needs "
+        "the same ones",
+        data.name, now, kind, then);
+  };
+  check_width("edge", data.edge_features.width, init.edge_features);
+  check_width("node", data.node_features.width, init.node_features.width);
+  if (is_same_network(data, init.data_digest, init.extent, /*grown=*/true)) return;
+  fail<UnusableRun>(
+      "{} does not begin with the network of the model to begin from: {}; new events may only come "
+      "after the old ones",
+      data.name, difference(data, {init.data_digest, init.extent}));
+}
+
+/// The weights of the model that a warm start begins from. The optimiser and the miner begin anew.
+void restore_weights(const TrainedModel& init, Learner& learner) {
+  if (learner.decoder->outputs() != init.outputs) {
+    throw OptionError(
+        OptionError::Kind::kConflict, "init",
+        fmt::format("--init: the model to begin from has {} output(s), and this miner teaches {}: "
+                    "{}",
+                    init.outputs, learner.decoder->outputs(),
+                    init.outputs == 1
+                        ? "choose --outputs single, or another --miner"
+                        : "choose --miner curnm or mixture with --outputs questions"));
+  }
+  init.tensors->restore("model", *learner.model);
+  init.tensors->restore("decoder", *learner.decoder);
+}
+
+}  // namespace
+
+TrainingTimes training_times(const RunSpec& spec, const LinkTask& task) {
+  if (spec.init != nullptr) return {spec.init->first_time, spec.init->last_time};
+  return {task.train().log.time.front(), task.train().log.time.back()};
+}
+
 Learner make_learner(const RunSpec& spec, const LinkTask& task) {
   const TrainOptions& train = spec.train;
   const Device device = find_device(train.device);
   Learner learner;
-  learner.scales = fit_feature_scales(task, train.features);
   const Dataset& data = task.dataset();
+  if (spec.init != nullptr) check_init(*spec.init, data);
+  learner.scales =
+      spec.init != nullptr ? spec.init->scales : fit_feature_scales(task, train.features);
+  const TrainingTimes times = training_times(spec, task);
   learner.model =
       make_model(train.model, spec.model,
                  {.num_nodes = task.log().num_nodes,
                   .edge_features = to_tensor(data.edge_features, learner.scales.edges, device),
                   .node_features = to_tensor(data.node_features, learner.scales.nodes, device),
-                  .first_time = task.train().log.time.front(),
-                  .last_time = task.train().log.time.back(),
+                  .first_time = times.first,
+                  .last_time = times.last,
                   .seed = train.seed,
                   .device = device,
                   .path = train.path});
@@ -59,15 +110,14 @@ Learner make_learner(const RunSpec& spec, const LinkTask& task) {
                               .seed = train.seed,
                               .device = device,
                               .path = train.path});
-  learner.decoder =
-      make_decoder(train.decoder, spec.decoder,
-                   {.num_nodes = task.log().num_nodes,
-                    .training_span = task.train().log.time.back() - task.train().log.time.front(),
-                    .width = width,
-                    .outputs = num_outputs(*learner.miner),
-                    .seed = train.seed,
-                    .device = device,
-                    .path = train.path});
+  learner.decoder = make_decoder(train.decoder, spec.decoder,
+                                 {.num_nodes = task.log().num_nodes,
+                                  .training_span = times.last - times.first,
+                                  .width = width,
+                                  .outputs = num_outputs(*learner.miner),
+                                  .seed = train.seed,
+                                  .device = device,
+                                  .path = train.path});
   std::vector<Tensor> parameters = parameters_of(learner);
   // The gates of a miner do not decay.
   const std::size_t theta = parameters.size() - learner.miner->parameters().size();
@@ -78,6 +128,7 @@ Learner make_learner(const RunSpec& spec, const LinkTask& task) {
                                                          .path = train.path});
   learner.use(task.train_past());
   learner.fit(typical_links(task.train().log, task.train_destinations(), train.seed));
+  if (spec.init != nullptr) restore_weights(*spec.init, learner);
   return learner;
 }
 

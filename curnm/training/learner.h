@@ -28,9 +28,18 @@ inline std::int64_t num_outputs(const NegativeMiner& miner) {
 /// The device of that name. Throws OptionError if it does not exist.
 Device find_device(const std::string& name);
 
+/// The first and last time of the training that set the scale of times: its own, or that of the
+/// model that a warm start begins from.
+struct TrainingTimes {
+  Timestamp first = 0;
+  Timestamp last = 0;
+};
+TrainingTimes training_times(const RunSpec& spec, const LinkTask& task);
+
 /// The learner of a run, ready for its first step. REQUIRES: `complete` has been called on the
 /// spec; the task outlives the learner. Throws UsageError for options that are impossible on this
-/// network.
+/// network or miner; UnusableRun for a warm start on a network that does not begin with that of the
+/// model.
 Learner make_learner(const RunSpec& spec, const LinkTask& task);
 
 }  // namespace curnm

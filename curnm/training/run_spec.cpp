@@ -13,6 +13,7 @@
 #include "curnm/distributed/group.h"
 #include "curnm/miners/registry.h"
 #include "curnm/models/registry.h"
+#include "curnm/prediction/trained_model.h"
 
 namespace curnm {
 namespace {
@@ -142,6 +143,40 @@ RunSpec resolve_run(const GivenOptions& given) {
   return spec;
 }
 
+RunSpec resolve_run(const GivenOptions& given, std::shared_ptr<const TrainedModel> init) {
+  GivenOptions all = given;
+  const auto take = [&](const char* option, const std::string& value) {
+    const auto [found, is_new] = all.try_emplace(option, value);
+    if (found->second == value) return;
+    throw OptionError(Kind::kConflict, option,
+                      fmt::format("--{} {}: the model to begin from has {} {}", option,
+                                  found->second, option, value));
+  };
+  take("model", init->model);
+  take("decoder", init->decoder);
+  RunSpec spec = resolve_run(all);
+  const auto refuse_own = [&](const std::string& component, Options& part) {
+    for (const auto& [name, value] : given) {
+      if (!has(part, name)) continue;
+      throw OptionError(Kind::kNoEffect, name,
+                        fmt::format("--{} has no effect on a warm start: the options of {} are "
+                                    "those of the model that it begins from",
+                                    name, component));
+    }
+  };
+  refuse_own(init->model, spec.model);
+  refuse_own(init->decoder, spec.decoder);
+  if (given.contains("features")) {
+    throw OptionError(Kind::kNoEffect, "features",
+                      "--features has no effect on a warm start: the scales of features are those "
+                      "of the model that it begins from");
+  }
+  spec.model = init->model_options;
+  spec.decoder = init->decoder_options;
+  spec.init = std::move(init);
+  return spec;
+}
+
 std::vector<std::string> options_without_effect(const GivenOptions& given) {
   GivenOptions usable = given;
   std::vector<std::string> without;
@@ -254,7 +289,9 @@ void create_run(const RunFolder& folder, const RunSpec& spec) {
                           {"threads", spec.threads}};
   if (spec.ranks > 1) options["ranks"] = spec.ranks;
   options.update(options_json(spec));
-  folder.create(options);
+  folder.create(options, [&](const RunFolder& staged) {
+    if (spec.init != nullptr) save_model(*spec.init, staged.init());
+  });
 }
 
 RunSpec read_run(const RunFolder& folder, RunUse use, Group* group) {
@@ -290,6 +327,9 @@ RunSpec read_run(const RunFolder& folder, RunUse use, Group* group) {
     spec.decoder.check();
     spec.miner.check();
     spec.task.check();
+    if (std::error_code unusable; fs::exists(folder.init(), unusable)) {
+      spec.init = std::make_shared<const TrainedModel>(load_model(folder.init()));
+    }
     if (!missing.empty()) {
       fail<UnusableRun>(
           "{} was begun by an older program without {}: what that did is not known here; use the "

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 namespace curnm {
 
 class Group;
+struct TrainedModel;
 
 /// What a run is made from: enough to repeat it.
 struct RunSpec {
@@ -24,8 +26,10 @@ struct RunSpec {
   Extent extent = {};             // of the data
   ColumnDigests columns = {};     // of the data, to say what differs; may be unknown
   StretchDigests stretches = {};  // the same
-  std::int64_t threads = 0;       // affects the last bits of the plain path; 0: unknown
-  std::int64_t ranks = 1;         // that it was begun with
+  /// What a warm start begins from; null for others.
+  std::shared_ptr<const TrainedModel> init = nullptr;
+  std::int64_t threads = 0;  // affects the last bits of the plain path; 0: unknown
+  std::int64_t ranks = 1;    // that it was begun with
   TrainOptions train = {};
   Options model = {};
   Options decoder = {};
@@ -36,6 +40,10 @@ struct RunSpec {
 /// A run from options given by name ("model", "epochs", "preset", ...), with defaults for the rest.
 /// Throws OptionError for unknown options, invalid values, and options without effect on this run.
 RunSpec resolve_run(const GivenOptions& given);
+
+/// The same for a warm start: model and decoder with their options are those of `init`. Throws
+/// OptionError where others are given.
+RunSpec resolve_run(const GivenOptions& given, std::shared_ptr<const TrainedModel> init);
 
 /// The names among `given` that would have no effect on the run: options of other models, decoders
 /// and miners, and those disabled by other options. Throws as `resolve_run` for everything else.

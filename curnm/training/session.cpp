@@ -30,6 +30,7 @@ RunSpec completed(RunSpec spec, const LinkTask& task, TrainObserver& observer, G
 TrainedModel trained_model_of(const RunSpec& spec, const LinkTask& task, const Learner& learner,
                               std::shared_ptr<const TensorFile> best) {
   const Dataset& dataset = task.dataset();
+  const TrainingTimes times = training_times(spec, task);
   return {.version = std::string(kVersion),
           .model = spec.train.model,
           .model_options = spec.model,
@@ -44,8 +45,8 @@ TrainedModel trained_model_of(const RunSpec& spec, const LinkTask& task, const L
           .read = spec.read,
           .data_digest = spec.data_digest,
           .extent = spec.extent,
-          .first_time = task.train().log.time.front(),
-          .last_time = task.train().log.time.back(),
+          .first_time = times.first,
+          .last_time = times.last,
           .first_unseen = task.split().first_test,
           .edge_features = dataset.edge_features.width,
           .ids = dataset.ids,

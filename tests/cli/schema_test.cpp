@@ -56,6 +56,7 @@ TEST_F(Schemas, FitWhatIsWritten) {
   ASSERT_EQ(curnm("train net --model jodie --miner mixture --out mixture" + options).exit_code, 0);
   expect("result", read("mixture/result.json"));
   expect_output("eval", "eval run --json");
+  expect_output("backtest", "eval run --periods 3 --json");
   expect_output("predict", "predict run --src 1 --time 1e9 --topk 2 --json");
   const std::string lines = curnm("predict run --sources all --time 1e9 --format jsonl").out;
   expect("predict", "[" + lines.substr(0, lines.find('\n')) + "]");
