@@ -511,7 +511,7 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("trian --help", 2, "did you mean 'train'?");
   expect("eval net --model recency-scr", 2, "did you mean 'recency-src'?");
   expect("predict net --src 1", 2, "either --src and --time");
-  expect("predict net --pairs p.csv --topk 3", 2, "either --src and --time");
+  expect("predict net --pairs p.csv --topk 3", 2, "--topk has no effect on --pairs");
   expect("predict net --src 1 --sources all --time 1", 2, "either --src and --time");
   expect("predict net --src 1 --time 1 --strict", 2, "--strict has no effect on --src");
   expect("predict net --sources all --time 1 --among friends", 2, "among");
