@@ -43,7 +43,7 @@ struct Opened {
   Dataset data;
 };
 
-/// A run's folder or an exported file; the network as well where `with_data`.
+/// A run's folder or an exported file, for a network that is open.
 TrainedModel open_model(const std::string& path, const Dataset& data) {
   if (is_model_file(path)) return load_model(path);
   const RunFolder folder(path);

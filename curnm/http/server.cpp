@@ -304,6 +304,8 @@ bool is_loopback(const std::string& address) { return parse_address(address).is_
 
 struct HttpServer::Parts {
   asio::io_context context{1};
+  // While requests are being answered, the thread of the connections may have nothing to wait for.
+  asio::executor_work_guard<asio::io_context::executor_type> until_stopped{context.get_executor()};
   tcp::acceptor acceptor{context};
   std::shared_ptr<Shared> shared = std::make_shared<Shared>();
   asio::steady_timer retry{context};

@@ -420,12 +420,6 @@ LiveModel::PairFacts LiveModel::pair(const std::string& src, const std::string& 
   return {pairs.before(u, v, time), pairs.before(v, u, time)};
 }
 
-std::vector<std::string> LiveModel::names_beginning(const std::string& prefix,
-                                                    std::size_t most) const {
-  const auto lock = parts_->read_lock();
-  return parts_->network.names_beginning(prefix, most);
-}
-
 StreamEvents LiveModel::events_from(std::int64_t known) const {
   const auto lock = parts_->read_lock();
   const EventLog& log = parts_->network.log();

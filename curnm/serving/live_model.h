@@ -127,8 +127,6 @@ class LiveModel {
     Activity back;
   };
   PairFacts pair(const std::string& src, const std::string& dst, Timestamp time) const;
-  /// Up to `most` names that begin so, for a search box.
-  std::vector<std::string> names_beginning(const std::string& prefix, std::size_t most) const;
 
   /// Everything up to now. Keeps readers waiting as long as a copy of the memory takes.
   LiveSnapshot snapshot() const;

@@ -98,17 +98,6 @@ void LiveNetwork::check_names(const StreamEvents& events) const {
   }
 }
 
-std::vector<std::string> LiveNetwork::names_beginning(std::string_view prefix,
-                                                      std::size_t most) const {
-  std::vector<std::string> found;
-  for (NodeId node = 0; node < num_nodes_ && found.size() < most; ++node) {
-    if (std::string of_node = name(node); of_node.starts_with(prefix)) {
-      found.push_back(std::move(of_node));
-    }
-  }
-  return found;
-}
-
 NodeId LiveNetwork::number(std::string_view name) {
   const NodeId node = named_ ? ids_.intern(name) : parse_number(name);
   CURNM_ASSERT(node != kNoNode);

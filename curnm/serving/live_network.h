@@ -32,8 +32,6 @@ class LiveNetwork {
   std::string resolved(std::string_view name, Role role) const;
   /// Throws Error unless all nodes are known or can be born, `most_new` of them at most.
   void check_names(const StreamEvents& events) const;
-  /// Names that begin so.
-  std::vector<std::string> names_beginning(std::string_view prefix, std::size_t most) const;
 
   /// REQUIRES: resolved and checked; times do not decrease.
   void append(std::string_view src, std::string_view dst, Timestamp time);
