@@ -134,8 +134,10 @@ TEST_F(RanksCli, TorchrunStartsThem) {
   if (shell("/usr/bin/python3 -c 'import torch.distributed.run'").exit_code != 0) {
     GTEST_SKIP() << "python3-torch is not installed";
   }
+  // Without --redirects and --tee, torchrun 1.13 fails on Python 3.11 before it starts anything.
   const CommandResult result = shell(
-      "/usr/bin/python3 -m torch.distributed.run --no_python --nproc_per_node 2 --master_port " +
+      "/usr/bin/python3 -m torch.distributed.run --no_python --nproc_per_node 2"
+      " --redirects 1 --tee 1 --log_dir torchrun --master_port " +
       std::to_string(port(5)) + " " CURNM_BINARY " train net" + kQuick + " --out t");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   ASSERT_EQ(train("own", 2).exit_code, 0);
