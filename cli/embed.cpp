@@ -21,7 +21,7 @@ void run_embed(const EmbedFlags& flags) {
   if (!flags.out.ends_with(kEnding)) {
     throw UsageError(fmt::format("--out {} must end in {}", flags.out, kEnding));
   }
-  const double time = parse_time_flag(flags.time);
+  const double time = parse_time("time", flags.time);
   const Predictor predictor = open_predictor(flags.model);
   const Dataset& dataset = predictor.dataset();
   std::vector<NodeId> nodes(index(dataset.events.num_nodes));
