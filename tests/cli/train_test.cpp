@@ -374,7 +374,7 @@ TEST_F(TrainCli, PredictionsFromANetworkThatHasGrown) {
         curnm("predict " + model + " --data other.csv --src u1 --time 50000");
     EXPECT_EQ(other.exit_code, 3);
     EXPECT_TRUE(contains(other.err, "new events may only come after")) << other.err;
-    EXPECT_EQ(curnm("eval " + model + " --data new.csv").exit_code, 3) << "another test";
+    EXPECT_EQ(curnm("eval " + model + " --data other.csv").exit_code, 3) << "another network";
   }
 }
 
@@ -537,7 +537,7 @@ TEST_F(TrainCli, MistakesAreExplained) {
   ASSERT_EQ(curnm(train("run", 1)).exit_code, 0);
   expect("predict run --src nobody --time 5", 1, "node 'nobody' is not in the network");
   expect("predict run --src 3 --time 0", 1, "nothing has happened before time 0");
-  expect("train --resume run --epochs 5", 2, "--epochs has no effect on a run that is resumed");
+  expect("train --resume run --batch 5", 2, "--batch has no effect on a run that is resumed");
   expect("train --resume run --out r", 2, "--out has no effect");
   expect("train --resume run --preset default", 2, "--preset has no effect");
   expect("eval run --hidden-share 0", 2, "--hidden-share has no effect on the test of a trained");
