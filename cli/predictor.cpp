@@ -19,21 +19,27 @@ void PredictorFlags::add_to(CLI::App& command) {
   command.add_option("--threads", threads, "0: OMP_NUM_THREADS or all cores");
 }
 
+ModelAndEvents open_model_and_events(const std::string& run, const std::string& data,
+                                     const GivenOptions& read) {
+  if (is_model_file(run)) {
+    TrainedModel model = load_model(run);
+    const std::string path = data.empty() ? model.data : data;
+    set_read_options(read, path, model.read);
+    Dataset events = open_dataset(path, is_raw(path) ? model.read : ReadOptions{});
+    return {std::move(model), std::move(events)};
+  }
+  const RunFolder folder(run);
+  RunSpec spec = read_run(folder, RunUse::kTest);
+  set_read_options(read, data.empty() ? spec.data : data, spec.read);
+  Dataset events = open_run_data(spec, data, /*grown=*/true);
+  TrainedModel model = read_trained_model(folder, spec, events);
+  return {std::move(model), std::move(events)};
+}
+
 Predictor open_predictor(const PredictorFlags& flags) {
   set_threads(flags.threads);
-  if (is_model_file(flags.run)) {
-    TrainedModel model = load_model(flags.run);
-    const std::string data = flags.data.empty() ? model.data : flags.data;
-    set_read_options(flags.read, data, model.read);
-    Dataset dataset = open_dataset(data, is_raw(data) ? model.read : ReadOptions{});
-    return {std::move(model), std::move(dataset)};
-  }
-  const RunFolder folder(flags.run);
-  RunSpec spec = read_run(folder, RunUse::kTest);
-  set_read_options(flags.read, flags.data.empty() ? spec.data : flags.data, spec.read);
-  Dataset dataset = open_run_data(spec, flags.data, /*grown=*/true);
-  TrainedModel model = read_trained_model(folder, spec, dataset);
-  return {std::move(model), std::move(dataset)};
+  ModelAndEvents opened = open_model_and_events(flags.run, flags.data, flags.read);
+  return {std::move(opened.model), std::move(opened.events)};
 }
 
 std::vector<NodeId> NodeList::known() const {

@@ -19,7 +19,16 @@ struct PredictorFlags {
   void add_to(CLI::App& command);
 };
 
-/// Sets the threads and opens a run's folder or an exported file, with the events so far.
+/// A trained model and the events so far.
+struct ModelAndEvents {
+  TrainedModel model;
+  Dataset events;
+};
+/// Opens a run's folder or an exported file, with the network as `data` has it, or as it was.
+ModelAndEvents open_model_and_events(const std::string& run, const std::string& data,
+                                     const GivenOptions& read);
+
+/// Sets the threads and opens what can be asked.
 Predictor open_predictor(const PredictorFlags& flags);
 
 /// What becomes of names that the network does not have.

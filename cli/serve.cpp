@@ -8,12 +8,12 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/predictor.h"
 #include "cli/print.h"
 #include "cli/process.h"
 #include "cli/signals.h"
 #include "curnm/base/files.h"
 #include "curnm/base/names.h"
-#include "curnm/data/open.h"
 #include "curnm/serving/service.h"
 #include "curnm/training/session.h"
 
@@ -38,32 +38,11 @@ struct ServeFlags {
   ServiceOptions service;
 };
 
-struct Opened {
-  TrainedModel model;
-  Dataset data;
-};
-
 /// A run's folder or an exported file, for a network that is open.
 TrainedModel open_model(const std::string& path, const Dataset& data) {
   if (is_model_file(path)) return load_model(path);
   const RunFolder folder(path);
   return read_trained_model(folder, read_run(folder, RunUse::kTest), data);
-}
-
-Opened open_all(const ServeFlags& flags) {
-  if (is_model_file(flags.model)) {
-    TrainedModel model = load_model(flags.model);
-    const std::string data = flags.data.empty() ? model.data : flags.data;
-    set_read_options(flags.read, data, model.read);
-    Dataset dataset = open_dataset(data, is_raw(data) ? model.read : ReadOptions{});
-    return {std::move(model), std::move(dataset)};
-  }
-  const RunFolder folder(flags.model);
-  RunSpec spec = read_run(folder, RunUse::kTest);
-  set_read_options(flags.read, flags.data.empty() ? spec.data : flags.data, spec.read);
-  Dataset dataset = open_run_data(spec, flags.data, /*grown=*/true);
-  TrainedModel model = read_trained_model(folder, spec, dataset);
-  return {std::move(model), std::move(dataset)};
 }
 
 struct Address {
@@ -137,10 +116,10 @@ void run_serve(const ServeFlags& flags) {
         "--listen {}: anybody who reaches that address could ask and tell; give --token-file FILE",
         flags.listen));
   }
-  Opened opened = open_all(flags);
-  const Dataset data = opened.data;
+  ModelAndEvents opened = open_model_and_events(flags.model, flags.data, flags.read);
+  const Dataset data = opened.events;
   Service service(
-      std::move(opened.model), std::move(opened.data), options,
+      std::move(opened.model), std::move(opened.events), options,
       [&](const std::string& file) { return open_model(file.empty() ? flags.model : file, data); });
   for (const std::string& note : service.notes()) say("{}\n", note);
   const HttpLimits limits{
