@@ -60,7 +60,8 @@ std::string first_line(const char* text) {
 /// A connection to the store that ranks meet at.
 class TcpStore final : public Store {
  public:
-  TcpStore(const Placement& placement, bool serve, double seconds) {
+  TcpStore(const Placement& placement, bool serve, double seconds)
+      : place_(fmt::format("{}:{}", placement.address, placement.port)) {
     c10d::TCPStoreOptions options;
     options.port = static_cast<std::uint16_t>(placement.port);
     options.isServer = serve;
@@ -73,21 +74,36 @@ class TcpStore final : public Store {
   }
 
   std::int64_t add(const std::string& key, std::int64_t value) override {
-    return store_->add(key, value);
+    return asked([&] { return store_->add(key, value); });
   }
   std::string propose(const std::string& key, const std::string& value) override {
-    const std::vector<std::uint8_t> found =
-        store_->compareSet(key, {}, {value.begin(), value.end()});
-    return {found.begin(), found.end()};
+    return asked([&] {
+      const std::vector<std::uint8_t> found =
+          store_->compareSet(key, {}, {value.begin(), value.end()});
+      return std::string(found.begin(), found.end());
+    });
   }
   std::optional<std::string> find(const std::string& key) override {
-    if (!store_->check({key})) return std::nullopt;
-    const std::vector<std::uint8_t> found = store_->get(key);
-    return std::string(found.begin(), found.end());
+    return asked([&]() -> std::optional<std::string> {
+      if (!store_->check({key})) return std::nullopt;
+      const std::vector<std::uint8_t> found = store_->get(key);
+      return std::string(found.begin(), found.end());
+    });
   }
   const c10::intrusive_ptr<c10d::Store>& c10d() const { return store_; }
 
  private:
+  template <class Ask>
+  auto asked(const Ask& ask) -> decltype(ask()) {
+    try {
+      return ask();
+    } catch (const std::exception& error) {
+      fail("rank 0, at {}, ended while the ranks met, or the link to it broke: it says why ({})",
+           place_, first_line(error.what()));
+    }
+  }
+
+  std::string place_;
   c10::intrusive_ptr<c10d::Store> store_;
 };
 
@@ -347,20 +363,42 @@ std::string rank_name(int rank) {
       placement.address, placement.port, seconds, reason);
 }
 
+// Ranks that take part in a meeting, and those that have left it because it failed.
+constexpr const char* kPresent = "present";
+constexpr const char* kLeft = "left";
+constexpr const char* kRefusal = "refusal";
+
+/// Leaves a meeting that has failed. The store ends with rank 0, which therefore waits until all
+/// that are there know why.
+[[noreturn]] void leave_meeting(Store& store, bool serves, const std::string& reason) {
+  constexpr double kSeconds = 5;
+  const Clock::time_point start = Clock::now();
+  std::int64_t left = store.add(kLeft, 1);
+  while (serves && left < store.add(kPresent, 0) && since(start) < kSeconds) {
+    std::this_thread::sleep_for(milliseconds(20));
+    left = store.add(kLeft, 0);
+  }
+  throw Error(reason);
+}
+
 /// Waits until all have come, and finds out who they are. Throws Error if they cannot be a group.
-std::vector<std::string> meet(Store& store, const Placement& placement, double seconds) {
+std::vector<std::string> meet(Store& store, const Placement& placement, bool serves,
+                              double seconds) {
+  store.add(kPresent, 1);
+  const auto refuse = [&](const std::string& reason) {
+    leave_meeting(store, serves, store.propose(kRefusal, reason));
+  };
   const std::string own = rank_name(placement.rank);
   const std::string size = fmt::format("{} ranks, says {}", placement.size, own);
   const std::string agreed = store.propose("size", size);
   if (std::atoi(agreed.c_str()) != placement.size) {
-    const std::string reason =
-        fmt::format("the ranks disagree about their number: {}; {}", agreed, size);
-    store.propose("refusal", reason);
-    throw Error(reason);
+    refuse(fmt::format("the ranks disagree about their number: {}; {}", agreed, size));
   }
   const std::string first = store.propose(fmt::format("rank/{}", placement.rank), own);
-  if (first != own) {
-    fail("rank {} was started twice: {} has come before {}", placement.rank, first, own);
+  if (first != own) {  // the others go on
+    leave_meeting(store, serves,
+                  fmt::format("rank {} was started twice: {} has come before {}", placement.rank,
+                              first, own));
   }
   const Clock::time_point start = Clock::now();
   std::vector<std::string> names(static_cast<std::size_t>(placement.size));
@@ -372,13 +410,10 @@ std::vector<std::string> meet(Store& store, const Placement& placement, double s
       if (name.empty()) missing.push_back(rank);
     }
     if (missing.empty()) return names;
-    if (const auto refusal = store.find("refusal")) throw Error(*refusal);
+    if (const auto refusal = store.find(kRefusal)) leave_meeting(store, serves, *refusal);
     if (since(start) > seconds) {
-      const std::string reason =
-          fmt::format("{} of {} ranks did not come within {:.0f} s: {}", missing.size(),
-                      placement.size, seconds, fmt::join(missing, ", "));
-      store.propose("refusal", reason);
-      throw Error(reason);
+      refuse(fmt::format("{} of {} ranks did not come within {:.0f} s: {}", missing.size(),
+                         placement.size, seconds, fmt::join(missing, ", ")));
     }
     check_interrupt();
     std::this_thread::sleep_for(milliseconds(20));
@@ -397,7 +432,7 @@ std::unique_ptr<Group> join_group(const Placement& placement, double seconds) {
   } catch (const std::exception& error) {
     explain_store(placement, serve, seconds, error);
   }
-  const std::vector<std::string> names = meet(*store, placement, seconds);
+  const std::vector<std::string> names = meet(*store, placement, serve, seconds);
   auto options = c10d::ProcessGroupGloo::Options::create(to_milliseconds(seconds));
   options->devices.push_back(device_of(placement));
   options->threads = 1;

@@ -36,6 +36,10 @@ class RanksCli : public testing::Cli {
            " WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port) +
            " " CURNM_BINARY " " + arguments;
   }
+  /// Shell code that waits until a test is true, but not for ever.
+  static std::string until(const std::string& test) {
+    return " for i in $(seq 2000); do [ " + test + " ] && break; sleep 0.05; done; ";
+  }
   static int port(int offset) { return 20000 + (::getpid() * 7 + offset) % 9000; }
 
   /// Epochs without their times, and the test.
@@ -76,14 +80,17 @@ TEST_F(RanksCli, GoOnToTheSameBitsAfterAPause) {
 
 TEST_F(RanksCli, GoOnToTheSameBitsAfterAKill) {
   ASSERT_EQ(train("whole", 2).exit_code, 0);
-  // The first rank 1 is killed as soon as there is a checkpoint.
-  const CommandResult killed = shell(CURNM_BINARY " train net" + std::string(kQuick) +
-                                     " --ranks 2 --out killed --restarts 1 & launcher=$!;"
-                                     " until [ -f killed/checkpoint ]; do sleep 0.05; done;"
-                                     " kill -9 $(pgrep -P $launcher | tail -1); wait $launcher");
+  // Once there is a checkpoint, rank 1 is halted, so that nobody gets past its step; if that was in
+  // an epoch before the last, it is killed there.
+  const CommandResult killed =
+      shell(CURNM_BINARY " train net" + std::string(kQuick) +
+            " --ranks 2 --out killed --restarts 1 & launcher=$!;" + until("-f killed/checkpoint") +
+            "for p in $(pgrep -P $launcher); do"
+            " grep -qz '^RANK=1$' /proc/$p/environ && kill -STOP $p && one=$p; done;"
+            " [ $(wc -l < killed/metrics.jsonl) -lt 3 ] && touch in-time && kill -9 $one;"
+            " kill -CONT $one; wait $launcher");
   ASSERT_EQ(killed.exit_code, 0) << killed.err;
-  // It may have been over before the kill.
-  if (contains(killed.err, "killed by signal 9")) {
+  if (std::filesystem::exists(folder_ / "in-time")) {
     EXPECT_TRUE(contains(killed.err, "rank 1 (host ")) << "rank 0 names it: " << killed.err;
     EXPECT_TRUE(contains(killed.err, "starting all ranks again (1 of 1 times)")) << killed.err;
   }
@@ -109,17 +116,35 @@ TEST_F(RanksCli, NameWhatDiffers) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "d"));
 }
 
-TEST_F(RanksCli, RefuseAnotherNumberAndASecondStart) {
+TEST_F(RanksCli, RefuseAnotherNumber) {
   const std::string run = "train net" + std::string(kQuick) + " --out d";
-  const CommandResult size = shell(rank(1, port(2), run) + " & " +
-                                   "WORLD_SIZE=3 RANK=0 MASTER_ADDR=127.0.0.1 "
-                                   "MASTER_PORT=" +
-                                   std::to_string(port(2)) + " " CURNM_BINARY " " + run + "; wait");
+  const CommandResult size =
+      shell(rank(1, port(2), run) +
+            " 2>other & WORLD_SIZE=3 RANK=0 MASTER_ADDR=127.0.0.1"
+            " MASTER_PORT=" +
+            std::to_string(port(2)) + " " CURNM_BINARY " " + run + "; code=$?; wait; exit $code");
+  EXPECT_EQ(size.exit_code, 1);
   EXPECT_TRUE(contains(size.err, "the ranks disagree about their number")) << size.err;
-  const CommandResult twice = shell(rank(1, port(3), run) + " & " + rank(1, port(3), run) + " & " +
-                                    rank(0, port(3), run) + "; code=$?; wait; exit $code");
-  EXPECT_EQ(twice.exit_code, 0) << "the two that came first train: " << twice.err;
-  EXPECT_TRUE(contains(twice.err, "rank 1 was started twice")) << twice.err;
+  EXPECT_TRUE(contains(read("other"), "the ranks disagree about their number")) << read("other");
+}
+
+TEST_F(RanksCli, RefuseASecondStart) {
+  // Training ends only when it is told to: whichever rank 1 comes second, it comes to a group that
+  // forms or trains.
+  const std::string endless =
+      "train net" + std::string(kQuick) + " --epochs 1000000 --patience 1000000 --out d";
+  const auto second = [&](const std::string& name) {
+    return "( " + rank(1, port(3), endless) + " 2>" + name + ".err; echo $? >" + name +
+           ".code ) & ";
+  };
+  const CommandResult twice = shell(second("a") + second("b") + rank(0, port(3), endless) +
+                                    " & first=$!;" + until("-f d/checkpoint") +
+                                    until("-f a.code -o -f b.code") + "kill $first; wait $first");
+  EXPECT_EQ(twice.exit_code, 143) << "the two that came first trained: " << twice.err;
+  const std::string refused = read("a.code") == "1\n" ? "a" : "b";
+  EXPECT_EQ(read(refused + ".code"), "1\n");
+  EXPECT_TRUE(contains(read(refused + ".err"), "rank 1 was started twice"))
+      << read(refused + ".err");
 }
 
 TEST_F(RanksCli, ExplainFlagsWithoutEffect) {
