@@ -12,9 +12,13 @@ using nlohmann::json;
 using testing::CommandResult;
 using testing::contains;
 
-constexpr const char* kQuick =
+constexpr const char* kSmall =
     " --model tgn --outputs single --decoder additive --tau 0.99 --width 16 --time-width 8"
-    " --neighbors 4 --batch 20 --epochs 4 --threads 1 --checkpoint-seconds 0";
+    " --neighbors 4 --threads 1 --checkpoint-seconds 0 --patience 1000000";
+
+std::string quick(int batch = 20, int epochs = 4) {
+  return kSmall + (" --batch " + std::to_string(batch)) + " --epochs " + std::to_string(epochs);
+}
 
 class RanksCli : public testing::Cli {
  protected:
@@ -27,8 +31,8 @@ class RanksCli : public testing::Cli {
   }
 
   CommandResult train(const std::string& run, int ranks, const std::string& more = "") const {
-    return curnm("train net" + std::string(kQuick) + " --ranks " + std::to_string(ranks) +
-                 " --out " + run + " " + more);
+    return curnm("train net" + quick() + " --ranks " + std::to_string(ranks) + " --out " + run +
+                 " " + more);
   }
   /// One rank of two, as a launcher starts it.
   std::string rank(int rank, int port, const std::string& arguments) const {
@@ -83,7 +87,7 @@ TEST_F(RanksCli, GoOnToTheSameBitsAfterAKill) {
   // Once there is a checkpoint, rank 1 is halted, so that nobody gets past its step; if that was in
   // an epoch before the last, it is killed there.
   const CommandResult killed =
-      shell(CURNM_BINARY " train net" + std::string(kQuick) +
+      shell(CURNM_BINARY " train net" + quick() +
             " --ranks 2 --out killed --restarts 1 & launcher=$!;" + until("-f killed/checkpoint") +
             "for p in $(pgrep -P $launcher); do"
             " grep -qz '^RANK=1$' /proc/$p/environ && kill -STOP $p && one=$p; done;"
@@ -107,7 +111,7 @@ TEST_F(RanksCli, AnotherNumberOfRanksGoesOnFromTheWeightsAndSaysWhatIsLost) {
 }
 
 TEST_F(RanksCli, NameWhatDiffers) {
-  const std::string run = "train net" + std::string(kQuick) + " --out d";
+  const std::string run = "train net" + quick() + " --out d";
   const CommandResult both = shell(rank(1, port(1), run + " --seed 5") + " 2>other & " +
                                    rank(0, port(1), run) + "; code=$?; wait; exit $code");
   EXPECT_EQ(both.exit_code, 1);
@@ -117,7 +121,7 @@ TEST_F(RanksCli, NameWhatDiffers) {
 }
 
 TEST_F(RanksCli, RefuseAnotherNumber) {
-  const std::string run = "train net" + std::string(kQuick) + " --out d";
+  const std::string run = "train net" + quick() + " --out d";
   const CommandResult size =
       shell(rank(1, port(2), run) +
             " 2>other & WORLD_SIZE=3 RANK=0 MASTER_ADDR=127.0.0.1"
@@ -131,8 +135,7 @@ TEST_F(RanksCli, RefuseAnotherNumber) {
 TEST_F(RanksCli, RefuseASecondStart) {
   // Training ends only when it is told to: whichever rank 1 comes second, it comes to a group that
   // forms or trains.
-  const std::string endless =
-      "train net" + std::string(kQuick) + " --epochs 1000000 --patience 1000000 --out d";
+  const std::string endless = "train net" + quick(/*batch=*/20, /*epochs=*/1000000) + " --out d";
   const auto second = [&](const std::string& name) {
     return "( " + rank(1, port(3), endless) + " 2>" + name + ".err; echo $? >" + name +
            ".code ) & ";
@@ -163,7 +166,7 @@ TEST_F(RanksCli, TorchrunStartsThem) {
   const CommandResult result = shell(
       "/usr/bin/python3 -m torch.distributed.run --no_python --nproc_per_node 2"
       " --redirects 1 --tee 1 --log_dir torchrun --master_port " +
-      std::to_string(port(5)) + " " CURNM_BINARY " train net" + kQuick + " --out t");
+      std::to_string(port(5)) + " " CURNM_BINARY " train net" + quick() + " --out t");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   ASSERT_EQ(train("own", 2).exit_code, 0);
   EXPECT_EQ(outcome("t"), outcome("own"));
