@@ -12,8 +12,8 @@ set(CURNM_CORE_HEADERS
     graph/activity.h graph/blocks.h graph/event_log.h graph/roles.h graph/split.h graph/statistics.h
     graph/temporal_graph.h
     runs/run_folder.h
-    sampling/candidates.h sampling/distinct.h sampling/event_batch.h sampling/event_draws.h
-    sampling/history.h sampling/indices.h sampling/links.h sampling/negative_kinds.h
+    sampling/batch_parts.h sampling/candidates.h sampling/distinct.h sampling/event_batch.h
+    sampling/event_draws.h sampling/history.h sampling/indices.h sampling/links.h sampling/negative_kinds.h
     sampling/neighbor_sampler.h sampling/pair_statistics.h sampling/past.h sampling/question.h
     sampling/random_pairs.h sampling/typical_links.h sampling/walk_sketch.h)
 
