@@ -29,4 +29,5 @@ set(CURNM_TORCH_HEADERS
     prediction/replay.h prediction/top_query.h prediction/trained_model.h
     training/batches.h training/early_stopping.h training/gradient_exchange.h training/learner.h
     training/observer.h training/options.h training/ranks.h
-    training/run_spec.h training/session.h training/step.h training/trainer.h)
+    training/run_spec.h training/session.h training/shared_batches.h training/step.h
+    training/trainer.h)

@@ -138,7 +138,9 @@ std::string address_towards(const std::string& host) {
   return address;
 }
 
-std::shared_ptr<gloo::transport::Device> device_of(const Placement& placement) {
+using Device = std::shared_ptr<gloo::transport::Device>;
+
+Device device_of(const Placement& placement) {
   using c10d::ProcessGroupGloo;
   try {
     if (!placement.interface.empty()) {
@@ -166,17 +168,37 @@ class Processes final : public c10d::ProcessGroupGloo {
   }
 };
 
+/// Connects ranks that have met at the store. Throws what LibTorch throws if they cannot.
+c10::intrusive_ptr<Processes> connect(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                      int size, const Device& device, double seconds) {
+  auto options = c10d::ProcessGroupGloo::Options::create(to_milliseconds(seconds));
+  options->devices.push_back(device);
+  options->threads = 1;
+  auto processes = c10::make_intrusive<Processes>(store, rank, size, options);
+  processes->be_patient();
+  return processes;
+}
+
 class GlooGroup final : public Group {
  public:
-  GlooGroup(const Placement& placement, std::unique_ptr<TcpStore> store,
-            c10::intrusive_ptr<Processes> processes, std::unique_ptr<Monitor> monitor)
+  GlooGroup(const Placement& placement, Device device, std::unique_ptr<TcpStore> store,
+            c10::intrusive_ptr<Processes> processes, std::shared_ptr<Monitor> monitor)
       : rank_(placement.rank),
         size_(placement.size),
+        device_(std::move(device)),
         store_(std::move(store)),
         processes_(std::move(processes)),
         monitor_(std::move(monitor)) {}
+  /// Some ranks of another group.
+  GlooGroup(GlooGroup& whole, int rank, int size, c10::intrusive_ptr<Processes> processes)
+      : rank_(rank),
+        size_(size),
+        device_(whole.device_),
+        processes_(std::move(processes)),
+        monitor_(whole.monitor_),
+        whole_(&whole) {}
   ~GlooGroup() override {
-    if (processes_) abort("it has ended without a word");
+    if (processes_ && whole_ == nullptr) abort("it has ended without a word");
   }
 
   int rank() const override { return rank_; }
@@ -201,6 +223,15 @@ class GlooGroup final : public Group {
     add_in_order(all, slice, part.data_ptr<float>());
     exchange_all(own, part, part.nbytes());
     std::memcpy(values.data(), own.data_ptr(), values.size_bytes());
+  }
+
+  void sum(std::span<double> values) override {
+    const auto count = static_cast<std::int64_t>(values.size());
+    at::Tensor own = at::empty({count}, at::kDouble);
+    std::memcpy(own.data_ptr(), values.data(), values.size_bytes());
+    at::Tensor all = at::empty({count * size_}, at::kDouble);
+    exchange_all(all, own, own.nbytes());
+    add_in_order(all, count, values.data());
   }
 
   std::vector<std::string> all_gather(std::string_view bytes) override {
@@ -253,6 +284,17 @@ class GlooGroup final : public Group {
     return {static_cast<const char*>(whole[0].data_ptr()), static_cast<std::size_t>(size)};
   }
 
+  std::unique_ptr<Group> divide(int size) override {
+    const std::string prefix = fmt::format("divided/{}/{}", divisions_++, rank_ / size);
+    try {
+      auto processes = connect(c10::make_intrusive<c10d::PrefixStore>(prefix, store_->c10d()),
+                               rank_ % size, size, device_, /*seconds=*/60);
+      return std::make_unique<GlooGroup>(*this, rank_ % size, size, std::move(processes));
+    } catch (const std::exception& error) {
+      fail("groups of {} ranks cannot connect to each other ({})", size, first_line(error.what()));
+    }
+  }
+
   void leave() override {
     if (!processes_) return;
     all_gather("");  // the store ends with rank 0: nobody needs it any more
@@ -276,8 +318,9 @@ class GlooGroup final : public Group {
 
  private:
   /// Sums parts of `count` values each, from the first to the last.
-  void add_in_order(const at::Tensor& parts, std::int64_t count, float* sums) const {
-    const float* part = parts.data_ptr<float>();
+  template <class T>
+  void add_in_order(const at::Tensor& parts, std::int64_t count, T* sums) const {
+    const T* part = parts.data_ptr<T>();
     std::copy_n(part, count, sums);
     for (int rank = 1; rank < size_; ++rank) {
       part += count;
@@ -303,11 +346,12 @@ class GlooGroup final : public Group {
   void finish(const c10::intrusive_ptr<c10d::Work>& work, std::size_t bytes) {
     constexpr milliseconds kPatience(500);
     const Clock::time_point start = Clock::now();
-    traffic_.bytes += static_cast<double>(bytes);
+    Traffic& traffic = whole_ != nullptr ? whole_->traffic_ : traffic_;
+    traffic.bytes += static_cast<double>(bytes);
     while (true) {
       try {
         work->wait(kPatience);
-        traffic_.seconds += since(start);
+        traffic.seconds += since(start);
         return;
       } catch (const std::exception&) {
         if (work->isCompleted()) fail_with_reason();
@@ -328,6 +372,7 @@ class GlooGroup final : public Group {
 
   [[noreturn]] void fail_because(const std::string& reason) {
     processes_->close();
+    if (whole_ != nullptr) whole_->fail_because(reason);
     if (rank_ == 0) monitor_->announce(reason, /*seconds=*/3);  // before the store ends
     monitor_.reset();
     processes_.reset();
@@ -336,9 +381,12 @@ class GlooGroup final : public Group {
 
   int rank_;
   int size_;
-  std::unique_ptr<TcpStore> store_;
+  Device device_;
+  std::unique_ptr<TcpStore> store_;  // null for some ranks of another group
   c10::intrusive_ptr<Processes> processes_;
-  std::unique_ptr<Monitor> monitor_;
+  std::shared_ptr<Monitor> monitor_;
+  GlooGroup* whole_ = nullptr;  // the group that this one has some ranks of
+  int divisions_ = 0;
   Traffic traffic_;
 };
 
@@ -433,24 +481,20 @@ std::unique_ptr<Group> join_group(const Placement& placement, double seconds) {
     explain_store(placement, serve, seconds, error);
   }
   const std::vector<std::string> names = meet(*store, placement, serve, seconds);
-  auto options = c10d::ProcessGroupGloo::Options::create(to_milliseconds(seconds));
-  options->devices.push_back(device_of(placement));
-  options->threads = 1;
+  Device device = device_of(placement);
   c10::intrusive_ptr<Processes> processes;
   try {
-    processes =
-        c10::make_intrusive<Processes>(store->c10d(), placement.rank, placement.size, options);
+    processes = connect(store->c10d(), placement.rank, placement.size, device, seconds);
   } catch (const std::exception& error) {
     fail(
         "the ranks have met at {}:{}, but cannot connect to each other ({}): --interface says "
         "which network to use",
         placement.address, placement.port, first_line(error.what()));
   }
-  processes->be_patient();
-  auto monitor = std::make_unique<Monitor>(std::move(for_monitor), placement.rank, names,
+  auto monitor = std::make_shared<Monitor>(std::move(for_monitor), placement.rank, names,
                                            Monitor::Options{.silence = Group::kSilence});
-  return std::make_unique<GlooGroup>(placement, std::move(store), std::move(processes),
-                                     std::move(monitor));
+  return std::make_unique<GlooGroup>(placement, std::move(device), std::move(store),
+                                     std::move(processes), std::move(monitor));
 }
 
 bool can_form_groups() { return true; }

@@ -101,11 +101,48 @@ TEST_F(RanksCli, GoOnToTheSameBitsAfterAKill) {
   EXPECT_EQ(outcome("whole"), outcome("killed"));
 }
 
+TEST_F(RanksCli, ShareBatches) {
+  ASSERT_EQ(curnm("train net" + quick(/*batch=*/40) + " --ranks 1 --out one").exit_code, 0);
+  ASSERT_EQ(train("whole", 2, "--parallel batch").exit_code, 0);
+  const json one = outcome("one");
+  const json shared = outcome("whole");
+  ASSERT_EQ(one.size(), shared.size());
+  for (const char* loss : {"positive", "random", "selected", "contrastive"}) {
+    EXPECT_NEAR(one[0]["losses"][loss].get<double>(), shared[0]["losses"][loss].get<double>(), 1e-3)
+        << loss;
+  }
+  EXPECT_EQ(json::parse(read("whole/options.json"))["batch_ranks"], 2);
+  EXPECT_EQ(json::parse(curnm("eval whole --threads 1 --json").out)["test"], shared.back())
+      << "the ranks have divided the test, and one of them alone finds the same";
+
+  ASSERT_EQ(train("paused", 2, "--parallel batch --until-epoch 2").exit_code, 0);
+  const CommandResult resumed = curnm("train --resume paused --threads 1");
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(shared, outcome("paused"));
+  EXPECT_EQ(read("whole/model"), read("paused/model"));
+}
+
+TEST_F(RanksCli, TeamsOfRanksShareBatches) {
+  const std::string teams = "--parallel batch --batch-ranks 2";
+  ASSERT_EQ(train("whole", 4, teams).exit_code, 0);
+  ASSERT_EQ(train("paused", 4, teams + " --until-epoch 2").exit_code, 0);
+  ASSERT_EQ(curnm("train --resume paused --threads 1").exit_code, 0);
+  EXPECT_EQ(outcome("whole"), outcome("paused"));
+  ASSERT_EQ(train("other", 4, "--parallel batch --until-epoch 2").exit_code, 0);
+  const CommandResult resumed = curnm("train --resume other --threads 1 " + teams);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_TRUE(
+      contains(resumed.err,
+               "the checkpoint is of 4 ranks, 4 to a batch, and now there are 4 ranks, 2 to "
+               "a batch"))
+      << resumed.err;
+}
+
 TEST_F(RanksCli, AnotherNumberOfRanksGoesOnFromTheWeightsAndSaysWhatIsLost) {
   ASSERT_EQ(train("r", 2, "--until-epoch 2").exit_code, 0);
   const CommandResult resumed = curnm("train --resume r --ranks 1 --threads 1");
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
-  EXPECT_TRUE(contains(resumed.err, "the checkpoint is of 2 rank(s), and there are 1 now"))
+  EXPECT_TRUE(contains(resumed.err, "the checkpoint is of 2 rank(s), and now there are 1 rank(s)"))
       << resumed.err;
   EXPECT_EQ(outcome("r").size(), 5U) << "all epochs and the test";
 }
@@ -153,6 +190,11 @@ TEST_F(RanksCli, RefuseASecondStart) {
 TEST_F(RanksCli, ExplainFlagsWithoutEffect) {
   EXPECT_TRUE(contains(curnm("train net --restarts 1 --out r").err, "has no effect"));
   EXPECT_TRUE(contains(curnm("train net --interface lo --out r").err, "has no effect"));
+  EXPECT_TRUE(contains(curnm("train net --parallel batch --out r").err, "has no effect"));
+  EXPECT_TRUE(contains(curnm("train net --ranks 2 --batch-ranks 2 --out r").err, "has no effect"));
+  const CommandResult teams = curnm("train net --ranks 4 --parallel batch --batch-ranks 3 --out r");
+  EXPECT_EQ(teams.exit_code, 2);
+  EXPECT_TRUE(contains(teams.err, "4 ranks cannot be divided into teams of 3")) << teams.err;
   const CommandResult other = shell(rank(0, port(4), "train net --ranks 3 --out r"));
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_TRUE(contains(other.err, "the launcher of this process has started 2")) << other.err;
@@ -174,16 +216,21 @@ TEST_F(RanksCli, TorchrunStartsThem) {
 
 TEST_F(RanksCli, BenchPrintsTheAgreedKeys) {
   const CommandResult bench = curnm(
-      "bench ranks --data net --settings 1x1,2x1 --rounds 1 --epochs 1 --width 16"
+      "bench ranks --data net --settings 1x1,2x1,2x1:batch --rounds 1 --epochs 1 --width 16"
       " --time-width 8 --batch 50 --json");
   ASSERT_EQ(bench.exit_code, 0) << bench.err;
   const json rows = json::parse(bench.out)["settings"];
-  ASSERT_EQ(rows.size(), 2U);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1]["parallel"], "memory");
+  EXPECT_EQ(rows[2]["parallel"], "batch");
+  EXPECT_GT(rows[2]["bytes_per_step"].get<double>(), rows[1]["bytes_per_step"].get<double>())
+      << "they tell each other about the loss, too";
   EXPECT_EQ(rows[0]["relative"], 1.0);
   EXPECT_EQ(rows[0]["bytes_per_step"], 0.0);
   EXPECT_GT(rows[1]["bytes_per_step"].get<double>(), 0);
   EXPECT_GT(rows[1]["median_events_per_s"].get<double>(), 0);
   EXPECT_TRUE(contains(curnm("bench ranks --data net --settings 2").err, "such as 2x1"));
+  EXPECT_TRUE(contains(curnm("bench ranks --data net --settings 1x1:batch").err, "nobody"));
 }
 
 TEST_F(RanksCli, DoctorMeasuresLinks) {
