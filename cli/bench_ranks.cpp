@@ -23,30 +23,41 @@ struct BenchRanksFlags {
   GivenOptions given;
   GivenOptions read;
   std::string data;
-  std::vector<std::string> settings;  // "2x1": ranks x threads of each
+  std::vector<std::string> settings;  // "2x1": ranks x threads of each; "2x1:batch"
   std::int64_t epochs = 2;
   std::int64_t rounds = 3;
   RankFlags ranks;
   bool json = false;
 };
 
-/// Ranks, and threads of each.
+/// Ranks, threads of each, and whether they share batches.
 struct Layout {
   std::int64_t ranks = 1;
   std::int64_t threads = 1;
-  std::string name() const { return fmt::format("{}x{}", ranks, threads); }
+  bool shares_batches = false;
+  std::string name() const {
+    return fmt::format("{}x{}{}", ranks, threads, shares_batches ? kOfBatch : "");
+  }
+  static constexpr std::string_view kOfBatch = ":batch";
 };
 
 Layout parse_layout(const std::string& text) {
   Layout setting;
   int read = 0;
-  const int found = std::sscanf(text.c_str(), "%ldx%ld%n", &setting.ranks, &setting.threads, &read);
+  setting.shares_batches = text.ends_with(Layout::kOfBatch);
+  const std::string numbers =
+      text.substr(0, text.size() - (setting.shares_batches ? Layout::kOfBatch.size() : 0));
+  const int found =
+      std::sscanf(numbers.c_str(), "%ldx%ld%n", &setting.ranks, &setting.threads, &read);
   constexpr std::int64_t kMost = 1024;
   const auto possible = [](std::int64_t number) { return number >= 1 && number <= kMost; };
-  if (found != 2 || static_cast<std::size_t>(read) != text.size() || !possible(setting.ranks) ||
+  if (found != 2 || static_cast<std::size_t>(read) != numbers.size() || !possible(setting.ranks) ||
       !possible(setting.threads)) {
-    throw UsageError(
-        fmt::format("--settings {}: ranks x threads of each were expected, such as 2x1", text));
+    throw UsageError(fmt::format(
+        "--settings {}: ranks x threads of each were expected, such as 2x1 or 2x1:batch", text));
+  }
+  if (setting.shares_batches && setting.ranks == 1) {
+    throw UsageError(fmt::format("--settings {}: one rank has nobody to share batches with", text));
   }
   return setting;
 }
@@ -106,6 +117,7 @@ class EpochMeter final : public TrainObserver {
 void run_as_rank(const BenchRanksFlags& flags, RunSpec spec) {
   set_threads(0);
   const std::unique_ptr<Group> group = join_ranks(flags.ranks);
+  spec.batch_ranks = batch_ranks_of(flags.ranks, group ? group->size() : 1, /*recorded=*/{});
   TrainingSession session(std::move(spec), open_dataset(flags.data, read_options(flags.read)),
                           nobody(), group.get());
   EpochMeter meter(flags.epochs, group.get());
@@ -128,13 +140,16 @@ ordered_json measure(const BenchRanksFlags& flags, const std::vector<Layout>& se
   for (const Layout& setting : settings) {
     rows.push_back({{"ranks", setting.ranks},
                     {"threads", setting.threads},
+                    {"parallel", setting.shares_batches ? "batch" : "memory"},
                     {"events_per_s", ordered_json::array()}});
   }
   // In turn, so that a slow minute of the machine slows all of them.
   for (std::int64_t round = 0; round < flags.rounds; ++round) {
     for (std::size_t i = 0; i < settings.size(); ++i) {
+      std::vector<std::string> more;
+      if (settings[i].shares_batches) more = {"--parallel", "batch"};
       const ordered_json found =
-          parse_json(output_of_ranks(settings[i].ranks, settings[i].threads));
+          parse_json(output_of_ranks(settings[i].ranks, settings[i].threads, more));
       for (const ordered_json& rate : found["events_per_s"])
         rows[i]["events_per_s"].push_back(rate);
       rows[i]["bytes_per_step"] = found["bytes_per_step"];
@@ -158,6 +173,9 @@ void run_bench(const BenchRanksFlags& flags) {
   given["epochs"] = given["patience"] = std::to_string(flags.epochs + 2);  // never all of them
   RunSpec spec = resolve_run(given);
   if (is_rank()) return run_as_rank(flags, std::move(spec));
+  if (!flags.ranks.parallel.empty()) {
+    throw UsageError("--parallel is of single settings here: --settings 2x1,2x1:batch");
+  }
   std::vector<Layout> settings;
   for (const std::string& text : flags.settings) settings.push_back(parse_layout(text));
   const ordered_json rows = measure(flags, settings);
@@ -193,7 +211,8 @@ void add_bench_ranks(CLI::App& bench) {
       ->required();
   command
       ->add_option("--settings", flags->settings,
-                   "ranks x threads of each, to compare; the first is 1")
+                   "ranks x threads of each, to compare; the first is 1; with :batch behind it, "
+                   "ranks share batches")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--epochs", flags->epochs, "epochs to measure in each round")
@@ -209,6 +228,7 @@ void add_bench_ranks(CLI::App& bench) {
             [flags, name](const std::string& text) { flags->given[name] = text; })
         ->group("Training");
   }
+  add_parallel_flag(*command, flags->ranks)->group("");  // of the processes that are started
   add_read_flags(*command, flags->read);
   add_run_flags(*command, {"model", "decoder", "miner"}, flags->given);
   command->add_flag("--json", flags->json, "one JSON document");

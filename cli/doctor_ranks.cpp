@@ -46,7 +46,7 @@ ordered_json measure_links(Group& group) {
 
 void examine_links(const RankFlags& flags, bool json) {
   if (!is_rank()) {
-    fmt::print("{}", output_of_ranks(flags.ranks, /*threads=*/1));
+    fmt::print("{}", output_of_ranks(flags.ranks, /*threads=*/1, /*more=*/{}));
     return;
   }
   const std::unique_ptr<Group> group = join_ranks(flags);

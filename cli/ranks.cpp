@@ -276,6 +276,51 @@ void add_rank_flags(CLI::App& command, RankFlags& flags) {
                   "often")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000}))
       ->group("Ranks");
+  add_parallel_flag(command, flags);
+  command
+      .add_option("--batch-ranks", flags.batch_ranks,
+                  "with --parallel batch: as many ranks share a batch, and there are as many "
+                  "memories as such teams (default: all ranks share it)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}))
+      ->group("Ranks");
+}
+
+CLI::Option* add_parallel_flag(CLI::App& command, RankFlags& flags) {
+  return command
+      .add_option(
+          "--parallel", flags.parallel,
+          "what ranks have of their own: a memory, a place in the stream and batches of "
+          "--batch positives (memory, the default), or only --batch positives of each batch, "
+          "with one memory for all (batch)")
+      ->check(CLI::IsMember({"memory", "batch"}))
+      ->group("Ranks");
+}
+
+std::int64_t batch_ranks_of(const RankFlags& flags, std::int64_t ranks,
+                            const RankNumbers& recorded) {
+  using Kind = OptionError::Kind;
+  if (flags.parallel != "batch" && flags.batch_ranks != 0) {
+    throw OptionError(Kind::kNoEffect, "batch-ranks",
+                      "--batch-ranks has no effect without --parallel batch");
+  }
+  if (ranks == 1) {
+    if (flags.parallel.empty()) return 1;
+    throw OptionError(Kind::kNoEffect, "parallel",
+                      "--parallel has no effect on a training on one rank");
+  }
+  if (flags.parallel == "memory") return 1;
+  std::int64_t shared = flags.batch_ranks;
+  if (flags.parallel.empty()) {
+    // All is still all with another number of ranks.
+    shared = recorded.batch_ranks == recorded.ranks ? 0 : recorded.batch_ranks;
+    if (recorded.batch_ranks == 1) return 1;
+  }
+  if (shared == 0) shared = ranks;
+  if (ranks % shared == 0) return shared;
+  throw OptionError(Kind::kConflict, "batch-ranks",
+                    fmt::format("{} ranks cannot be divided into teams of {} that share a batch: "
+                                "--batch-ranks has to divide their number",
+                                ranks, shared));
 }
 
 std::int64_t ranks_to_start(const RankFlags& flags, const std::function<std::int64_t()>& recorded) {
@@ -321,10 +366,13 @@ int run_ranks(const RankCommand& command) {
   }
 }
 
-std::string output_of_ranks(std::int64_t ranks, std::int64_t threads) {
+std::string output_of_ranks(std::int64_t ranks, std::int64_t threads,
+                            const std::vector<std::string>& more) {
   watch_signals();
-  std::vector<RankProcess> processes = start_all(ranks, threads, own_words(), /*folder=*/"",
-                                                 /*capture=*/true);
+  std::vector<std::string> words = own_words();
+  words.insert(words.end(), more.begin(), more.end());
+  std::vector<RankProcess> processes =
+      start_all(ranks, threads, words, /*folder=*/"", /*capture=*/true);
   wait_for_all(processes);
   if (const int code = conclude(processes); code != 0) {
     fail("the ranks have not come to a result (exit code {})", code);

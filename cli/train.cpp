@@ -242,8 +242,10 @@ void print_setup(const TrainingSession& session, const std::string& folder) {
   }
 }
 
-ordered_json finish(TrainingSession& session, const RunFolder& folder) {
+/// `together`: ranks that have divided the test among them.
+ordered_json finish(TrainingSession& session, const RunFolder& folder, Group* together) {
   ordered_json result = session.result();
+  if (together != nullptr) together->leave();
   result["environment"] = to_json(this_machine());
   save_model(session.trained_model(), folder.model());
   folder.write_result(result);
@@ -301,7 +303,10 @@ std::shared_ptr<const TrainedModel> open_init(const std::string& path) {
       load_model(folder.is_run() ? folder.model() : fs::path(path)));
 }
 
+std::int64_t size_of(const Group* group) { return group == nullptr ? 1 : group->size(); }
+
 TrainingSession new_session(const TrainFlags& flags, RunSpec spec, Group* group) {
+  spec.batch_ranks = batch_ranks_of(flags.ranks, size_of(group), /*recorded=*/{});
   spec.data = from_anywhere(flags.data);
   spec.read = read_options(flags.read);
   set_threads(flags.threads);
@@ -342,6 +347,7 @@ void extend(const RunFolder& folder, const std::string& epochs, const Group* gro
 TrainingSession resumed_session(const TrainFlags& flags, Group* group) {
   const RunFolder folder(flags.resume);
   RunSpec spec = read_run(folder, RunUse::kContinue, group);
+  spec.batch_ranks = batch_ranks_of(flags.ranks, size_of(group), {spec.ranks, spec.batch_ranks});
   if (flags.given.contains("epochs")) extend(folder, flags.given.at("epochs"), group, spec);
   set_threads(flags.threads == 0 ? spec.threads : flags.threads);
   spec.threads = num_threads();
@@ -373,9 +379,17 @@ int run_train(const TrainFlags& flags, RunSpec spec, Group* group) {
 
   const bool finished = session.train(observer);
   observer.save();
-  if (group != nullptr) group->leave();
-  if (!session.is_first()) return received_signal() == 0 ? 0 : 128 + received_signal();
-  if (!finished || received_signal() != 0) {
+  const bool complete = finished && received_signal() == 0;
+  Group* together = session.test_together(complete) ? group : nullptr;
+  if (group != nullptr && together == nullptr) group->leave();
+  if (!session.is_first()) {
+    if (together != nullptr) {
+      session.result();  // of which rank 0 makes more
+      together->leave();
+    }
+    return received_signal() == 0 ? 0 : 128 + received_signal();
+  }
+  if (!complete) {
     say("\nstopped; continue with: curnm train --resume {}\n", folder.path().string());
     if (flags.json) {
       const ordered_json state = {{"state", "paused"},
@@ -386,7 +400,7 @@ int run_train(const TrainFlags& flags, RunSpec spec, Group* group) {
     }
     return received_signal() == 0 ? 0 : 128 + received_signal();
   }
-  const ordered_json result = finish(session, folder);
+  const ordered_json result = finish(session, folder, together);
   observer.on_result(result);
   say_if_few(session.task());
   if (flags.json) {
@@ -432,6 +446,8 @@ int start_ranks(const TrainFlags& flags, std::int64_t ranks) {
   keep("--data", flags.moved_data, "");
   keep("--log-dir", flags.log_dir, "");
   keep("--interface", flags.ranks.interface, "");
+  keep("--parallel", flags.ranks.parallel, "");
+  keep("--batch-ranks", flags.ranks.batch_ranks, 0);
   keep("--threads", flags.threads, 0);
   keep("--until-epoch", flags.until_epoch, 0);
   keep("--checkpoint-seconds", flags.checkpoint_seconds, -1.0);
@@ -440,8 +456,10 @@ int start_ranks(const TrainFlags& flags, std::int64_t ranks) {
 }
 
 /// With how many ranks a resumed run was begun.
-std::int64_t recorded_ranks(const TrainFlags& flags) {
-  return flags.resume.empty() ? 1 : read_run(RunFolder(flags.resume), RunUse::kContinue).ranks;
+RankNumbers recorded_ranks(const TrainFlags& flags) {
+  if (flags.resume.empty()) return {};
+  const RunSpec spec = read_run(RunFolder(flags.resume), RunUse::kContinue);
+  return {spec.ranks, spec.batch_ranks};
 }
 
 void declare_flags(CLI::App& command, TrainFlags& flags) {
@@ -490,7 +508,10 @@ void add_train(CLI::App& app, int& exit_code) {
       flags->out = fmt::format("runs/{}-{}-{}-{}", spec.train.model, spec.train.miner,
                                last_name(flags->data), spec.train.seed);
     }
-    const std::int64_t ranks = ranks_to_start(flags->ranks, [&] { return recorded_ranks(*flags); });
+    const std::int64_t ranks =
+        ranks_to_start(flags->ranks, [&] { return recorded_ranks(*flags).ranks; });
+    if (ranks > 1)
+      batch_ranks_of(flags->ranks, ranks, recorded_ranks(*flags));  // before they start
     exit_code = ranks > 1 ? start_ranks(*flags, ranks) : run_rank(*flags, std::move(spec));
   });
 }

@@ -12,8 +12,8 @@ set(CURNM_CORE_HEADERS
     graph/activity.h graph/blocks.h graph/event_log.h graph/roles.h graph/split.h graph/statistics.h
     graph/temporal_graph.h
     runs/run_folder.h
-    sampling/candidates.h sampling/distinct.h sampling/event_batch.h sampling/event_draws.h
-    sampling/history.h sampling/indices.h sampling/links.h sampling/negative_kinds.h
+    sampling/batch_parts.h sampling/candidates.h sampling/distinct.h sampling/event_batch.h
+    sampling/event_draws.h sampling/history.h sampling/indices.h sampling/links.h sampling/negative_kinds.h
     sampling/neighbor_sampler.h sampling/pair_statistics.h sampling/past.h sampling/question.h
     sampling/random_pairs.h sampling/transitions.h sampling/typical_links.h
     sampling/walk_sketch.h)
@@ -30,4 +30,5 @@ set(CURNM_TORCH_HEADERS
     prediction/replay.h prediction/top_query.h prediction/trained_model.h
     training/batches.h training/early_stopping.h training/gradient_exchange.h training/learner.h
     training/observer.h training/options.h training/ranks.h
-    training/run_spec.h training/session.h training/step.h training/trainer.h)
+    training/run_spec.h training/session.h training/shared_batches.h training/step.h
+    training/trainer.h)

@@ -66,8 +66,9 @@ Candidates NegativePool::build(const EventBatch& batch, const HardCache* late, c
            draws);
       if (beside.count == 0) continue;
       const auto at = static_cast<std::int64_t>(i);
-      beside.pairs->add(batch, at, RandomPairs::share(beside.count, at, batch.size()), draws,
-                        extra[i]);
+      beside.pairs->add(batch, at,
+                        RandomPairs::share(beside.count, batch.offset + at, batch.whole_size()),
+                        draws, extra[i]);
     }
   });
   for (const ExtraPairs& of_row : extra) pool.extra.append(of_row);

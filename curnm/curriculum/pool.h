@@ -36,7 +36,7 @@ class NegativePool {
   NegativePool(const History* partners, const TemporalGraph* graph,
                std::vector<NodeId> destinations, std::int64_t size, double gamma_hist);
 
-  /// How many random negatives are wanted beside the pools.
+  /// How many random negatives are wanted beside the pools of a whole batch.
   struct Beside {
     const RandomPairs* pairs = nullptr;
     std::int64_t count = 0;

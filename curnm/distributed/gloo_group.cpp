@@ -60,7 +60,8 @@ std::string first_line(const char* text) {
 /// A connection to the store that ranks meet at.
 class TcpStore final : public Store {
  public:
-  TcpStore(const Placement& placement, bool serve, double seconds) {
+  TcpStore(const Placement& placement, bool serve, double seconds)
+      : place_(fmt::format("{}:{}", placement.address, placement.port)) {
     c10d::TCPStoreOptions options;
     options.port = static_cast<std::uint16_t>(placement.port);
     options.isServer = serve;
@@ -73,21 +74,36 @@ class TcpStore final : public Store {
   }
 
   std::int64_t add(const std::string& key, std::int64_t value) override {
-    return store_->add(key, value);
+    return asked([&] { return store_->add(key, value); });
   }
   std::string propose(const std::string& key, const std::string& value) override {
-    const std::vector<std::uint8_t> found =
-        store_->compareSet(key, {}, {value.begin(), value.end()});
-    return {found.begin(), found.end()};
+    return asked([&] {
+      const std::vector<std::uint8_t> found =
+          store_->compareSet(key, {}, {value.begin(), value.end()});
+      return std::string(found.begin(), found.end());
+    });
   }
   std::optional<std::string> find(const std::string& key) override {
-    if (!store_->check({key})) return std::nullopt;
-    const std::vector<std::uint8_t> found = store_->get(key);
-    return std::string(found.begin(), found.end());
+    return asked([&]() -> std::optional<std::string> {
+      if (!store_->check({key})) return std::nullopt;
+      const std::vector<std::uint8_t> found = store_->get(key);
+      return std::string(found.begin(), found.end());
+    });
   }
   const c10::intrusive_ptr<c10d::Store>& c10d() const { return store_; }
 
  private:
+  template <class Ask>
+  auto asked(const Ask& ask) -> decltype(ask()) {
+    try {
+      return ask();
+    } catch (const std::exception& error) {
+      fail("rank 0, at {}, ended while the ranks met, or the link to it broke: it says why ({})",
+           place_, first_line(error.what()));
+    }
+  }
+
+  std::string place_;
   c10::intrusive_ptr<c10d::Store> store_;
 };
 
@@ -122,7 +138,9 @@ std::string address_towards(const std::string& host) {
   return address;
 }
 
-std::shared_ptr<gloo::transport::Device> device_of(const Placement& placement) {
+using Device = std::shared_ptr<gloo::transport::Device>;
+
+Device device_of(const Placement& placement) {
   using c10d::ProcessGroupGloo;
   try {
     if (!placement.interface.empty()) {
@@ -150,17 +168,37 @@ class Processes final : public c10d::ProcessGroupGloo {
   }
 };
 
+/// Connects ranks that have met at the store. Throws what LibTorch throws if they cannot.
+c10::intrusive_ptr<Processes> connect(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                      int size, const Device& device, double seconds) {
+  auto options = c10d::ProcessGroupGloo::Options::create(to_milliseconds(seconds));
+  options->devices.push_back(device);
+  options->threads = 1;
+  auto processes = c10::make_intrusive<Processes>(store, rank, size, options);
+  processes->be_patient();
+  return processes;
+}
+
 class GlooGroup final : public Group {
  public:
-  GlooGroup(const Placement& placement, std::unique_ptr<TcpStore> store,
-            c10::intrusive_ptr<Processes> processes, std::unique_ptr<Monitor> monitor)
+  GlooGroup(const Placement& placement, Device device, std::unique_ptr<TcpStore> store,
+            c10::intrusive_ptr<Processes> processes, std::shared_ptr<Monitor> monitor)
       : rank_(placement.rank),
         size_(placement.size),
+        device_(std::move(device)),
         store_(std::move(store)),
         processes_(std::move(processes)),
         monitor_(std::move(monitor)) {}
+  /// Some ranks of another group.
+  GlooGroup(GlooGroup& whole, int rank, int size, c10::intrusive_ptr<Processes> processes)
+      : rank_(rank),
+        size_(size),
+        device_(whole.device_),
+        processes_(std::move(processes)),
+        monitor_(whole.monitor_),
+        whole_(&whole) {}
   ~GlooGroup() override {
-    if (processes_) abort("it has ended without a word");
+    if (processes_ && whole_ == nullptr) abort("it has ended without a word");
   }
 
   int rank() const override { return rank_; }
@@ -185,6 +223,15 @@ class GlooGroup final : public Group {
     add_in_order(all, slice, part.data_ptr<float>());
     exchange_all(own, part, part.nbytes());
     std::memcpy(values.data(), own.data_ptr(), values.size_bytes());
+  }
+
+  void sum(std::span<double> values) override {
+    const auto count = static_cast<std::int64_t>(values.size());
+    at::Tensor own = at::empty({count}, at::kDouble);
+    std::memcpy(own.data_ptr(), values.data(), values.size_bytes());
+    at::Tensor all = at::empty({count * size_}, at::kDouble);
+    exchange_all(all, own, own.nbytes());
+    add_in_order(all, count, values.data());
   }
 
   std::vector<std::string> all_gather(std::string_view bytes) override {
@@ -237,6 +284,17 @@ class GlooGroup final : public Group {
     return {static_cast<const char*>(whole[0].data_ptr()), static_cast<std::size_t>(size)};
   }
 
+  std::unique_ptr<Group> divide(int size) override {
+    const std::string prefix = fmt::format("divided/{}/{}", divisions_++, rank_ / size);
+    try {
+      auto processes = connect(c10::make_intrusive<c10d::PrefixStore>(prefix, store_->c10d()),
+                               rank_ % size, size, device_, /*seconds=*/60);
+      return std::make_unique<GlooGroup>(*this, rank_ % size, size, std::move(processes));
+    } catch (const std::exception& error) {
+      fail("groups of {} ranks cannot connect to each other ({})", size, first_line(error.what()));
+    }
+  }
+
   void leave() override {
     if (!processes_) return;
     all_gather("");  // the store ends with rank 0: nobody needs it any more
@@ -260,8 +318,9 @@ class GlooGroup final : public Group {
 
  private:
   /// Sums parts of `count` values each, from the first to the last.
-  void add_in_order(const at::Tensor& parts, std::int64_t count, float* sums) const {
-    const float* part = parts.data_ptr<float>();
+  template <class T>
+  void add_in_order(const at::Tensor& parts, std::int64_t count, T* sums) const {
+    const T* part = parts.data_ptr<T>();
     std::copy_n(part, count, sums);
     for (int rank = 1; rank < size_; ++rank) {
       part += count;
@@ -287,11 +346,12 @@ class GlooGroup final : public Group {
   void finish(const c10::intrusive_ptr<c10d::Work>& work, std::size_t bytes) {
     constexpr milliseconds kPatience(500);
     const Clock::time_point start = Clock::now();
-    traffic_.bytes += static_cast<double>(bytes);
+    Traffic& traffic = whole_ != nullptr ? whole_->traffic_ : traffic_;
+    traffic.bytes += static_cast<double>(bytes);
     while (true) {
       try {
         work->wait(kPatience);
-        traffic_.seconds += since(start);
+        traffic.seconds += since(start);
         return;
       } catch (const std::exception&) {
         if (work->isCompleted()) fail_with_reason();
@@ -312,6 +372,7 @@ class GlooGroup final : public Group {
 
   [[noreturn]] void fail_because(const std::string& reason) {
     processes_->close();
+    if (whole_ != nullptr) whole_->fail_because(reason);
     if (rank_ == 0) monitor_->announce(reason, /*seconds=*/3);  // before the store ends
     monitor_.reset();
     processes_.reset();
@@ -320,9 +381,12 @@ class GlooGroup final : public Group {
 
   int rank_;
   int size_;
-  std::unique_ptr<TcpStore> store_;
+  Device device_;
+  std::unique_ptr<TcpStore> store_;  // null for some ranks of another group
   c10::intrusive_ptr<Processes> processes_;
-  std::unique_ptr<Monitor> monitor_;
+  std::shared_ptr<Monitor> monitor_;
+  GlooGroup* whole_ = nullptr;  // the group that this one has some ranks of
+  int divisions_ = 0;
   Traffic traffic_;
 };
 
@@ -347,20 +411,42 @@ std::string rank_name(int rank) {
       placement.address, placement.port, seconds, reason);
 }
 
+// Ranks that take part in a meeting, and those that have left it because it failed.
+constexpr const char* kPresent = "present";
+constexpr const char* kLeft = "left";
+constexpr const char* kRefusal = "refusal";
+
+/// Leaves a meeting that has failed. The store ends with rank 0, which therefore waits until all
+/// that are there know why.
+[[noreturn]] void leave_meeting(Store& store, bool serves, const std::string& reason) {
+  constexpr double kSeconds = 5;
+  const Clock::time_point start = Clock::now();
+  std::int64_t left = store.add(kLeft, 1);
+  while (serves && left < store.add(kPresent, 0) && since(start) < kSeconds) {
+    std::this_thread::sleep_for(milliseconds(20));
+    left = store.add(kLeft, 0);
+  }
+  throw Error(reason);
+}
+
 /// Waits until all have come, and finds out who they are. Throws Error if they cannot be a group.
-std::vector<std::string> meet(Store& store, const Placement& placement, double seconds) {
+std::vector<std::string> meet(Store& store, const Placement& placement, bool serves,
+                              double seconds) {
+  store.add(kPresent, 1);
+  const auto refuse = [&](const std::string& reason) {
+    leave_meeting(store, serves, store.propose(kRefusal, reason));
+  };
   const std::string own = rank_name(placement.rank);
   const std::string size = fmt::format("{} ranks, says {}", placement.size, own);
   const std::string agreed = store.propose("size", size);
   if (std::atoi(agreed.c_str()) != placement.size) {
-    const std::string reason =
-        fmt::format("the ranks disagree about their number: {}; {}", agreed, size);
-    store.propose("refusal", reason);
-    throw Error(reason);
+    refuse(fmt::format("the ranks disagree about their number: {}; {}", agreed, size));
   }
   const std::string first = store.propose(fmt::format("rank/{}", placement.rank), own);
-  if (first != own) {
-    fail("rank {} was started twice: {} has come before {}", placement.rank, first, own);
+  if (first != own) {  // the others go on
+    leave_meeting(store, serves,
+                  fmt::format("rank {} was started twice: {} has come before {}", placement.rank,
+                              first, own));
   }
   const Clock::time_point start = Clock::now();
   std::vector<std::string> names(static_cast<std::size_t>(placement.size));
@@ -372,13 +458,10 @@ std::vector<std::string> meet(Store& store, const Placement& placement, double s
       if (name.empty()) missing.push_back(rank);
     }
     if (missing.empty()) return names;
-    if (const auto refusal = store.find("refusal")) throw Error(*refusal);
+    if (const auto refusal = store.find(kRefusal)) leave_meeting(store, serves, *refusal);
     if (since(start) > seconds) {
-      const std::string reason =
-          fmt::format("{} of {} ranks did not come within {:.0f} s: {}", missing.size(),
-                      placement.size, seconds, fmt::join(missing, ", "));
-      store.propose("refusal", reason);
-      throw Error(reason);
+      refuse(fmt::format("{} of {} ranks did not come within {:.0f} s: {}", missing.size(),
+                         placement.size, seconds, fmt::join(missing, ", ")));
     }
     check_interrupt();
     std::this_thread::sleep_for(milliseconds(20));
@@ -397,25 +480,21 @@ std::unique_ptr<Group> join_group(const Placement& placement, double seconds) {
   } catch (const std::exception& error) {
     explain_store(placement, serve, seconds, error);
   }
-  const std::vector<std::string> names = meet(*store, placement, seconds);
-  auto options = c10d::ProcessGroupGloo::Options::create(to_milliseconds(seconds));
-  options->devices.push_back(device_of(placement));
-  options->threads = 1;
+  const std::vector<std::string> names = meet(*store, placement, serve, seconds);
+  Device device = device_of(placement);
   c10::intrusive_ptr<Processes> processes;
   try {
-    processes =
-        c10::make_intrusive<Processes>(store->c10d(), placement.rank, placement.size, options);
+    processes = connect(store->c10d(), placement.rank, placement.size, device, seconds);
   } catch (const std::exception& error) {
     fail(
         "the ranks have met at {}:{}, but cannot connect to each other ({}): --interface says "
         "which network to use",
         placement.address, placement.port, first_line(error.what()));
   }
-  processes->be_patient();
-  auto monitor = std::make_unique<Monitor>(std::move(for_monitor), placement.rank, names,
+  auto monitor = std::make_shared<Monitor>(std::move(for_monitor), placement.rank, names,
                                            Monitor::Options{.silence = Group::kSilence});
-  return std::make_unique<GlooGroup>(placement, std::move(store), std::move(processes),
-                                     std::move(monitor));
+  return std::make_unique<GlooGroup>(placement, std::move(device), std::move(store),
+                                     std::move(processes), std::move(monitor));
 }
 
 bool can_form_groups() { return true; }

@@ -37,12 +37,19 @@ class Group {
   /// the order of ranks: its bits depend neither on timing nor on the way that numbers travel.
   /// REQUIRES: as many values on every rank.
   virtual void sum(std::span<float> values) = 0;
+  /// The same in double, for few values.
+  virtual void sum(std::span<double> values) = 0;
   /// What every rank has given, by rank.
   virtual std::vector<std::string> all_gather(std::string_view bytes) = 0;
   /// The same at rank 0; nothing elsewhere.
   virtual std::vector<std::string> gather(std::string_view bytes) = 0;
   /// What rank `from` has given.
   virtual std::string broadcast(std::string_view bytes, int from) = 0;
+
+  /// This rank's group when groups of `size` consecutive ranks are formed: a group for calls among
+  /// them, which fails with this one. All ranks have to make this call. REQUIRES: `size` divides
+  /// the number of ranks; this group outlives that one.
+  virtual std::unique_ptr<Group> divide(int size) = 0;
 
   /// Ends the group in good order. No further calls.
   virtual void leave() = 0;

@@ -6,16 +6,21 @@
 namespace curnm {
 namespace {
 
-/// Calls visit(batch, begin, end) for consecutive batches, then has the scorer observe each.
+/// Calls visit(batch, begin, end) for consecutive batches, of which several that evaluate together
+/// each visit a stretch, and has the scorer observe each afterwards.
 template <class Visit>
 void replay(Scorer& scorer, const EventSet& positives, std::int64_t batch_size,
             const Visit& visit) {
   CURNM_ASSERT(batch_size > 0);
+  const EvaluationTeam& team = scorer.team();
+  const std::int64_t batches = (positives.size() + batch_size - 1) / batch_size;
+  const std::int64_t first = batches * team.rank() / team.size() * batch_size;
+  const std::int64_t last = batches * (team.rank() + 1) / team.size() * batch_size;
   for (std::int64_t begin = 0; begin < positives.size(); begin += batch_size) {
     check_interrupt();
     const std::int64_t end = std::min(begin + batch_size, positives.size());
     const EventBatch batch = positives.batch(begin, end);
-    visit(batch, begin, end);
+    if (begin >= first && begin < last) visit(batch, begin, end);
     scorer.observe(batch);
   }
 }
@@ -23,6 +28,13 @@ void replay(Scorer& scorer, const EventSet& positives, std::int64_t batch_size,
 template <class To, class From>
 void append(std::vector<To>& to, const From& from) {
   to.insert(to.end(), from.begin(), from.end());
+}
+
+/// The scores of all that evaluate together, in place of those of this one.
+void join(const EvaluationTeam& team, std::vector<float>& scores) {
+  if (team.size() == 1) return;
+  const std::vector<double> all = team.join({scores.begin(), scores.end()});
+  scores.assign(all.begin(), all.end());
 }
 
 }  // namespace
@@ -57,6 +69,12 @@ std::vector<ProtocolScores> score_protocols(Scorer& scorer, const EvaluationSet&
              if (all.outputs > 1) add(p, single, scores[p].single);
            }
          });
+  for (ProtocolScores& of_protocol : scores) {
+    for (Contest* contest : {&of_protocol.fitting, &of_protocol.single}) {
+      join(scorer.team(), contest->positives);
+      join(scorer.team(), contest->negatives);
+    }
+  }
   return scores;
 }
 
@@ -84,7 +102,8 @@ template <class Others>
 Ranking rank_positives(Scorer& scorer, const EventSet& positives, std::int64_t batch_size,
                        const Others& others) {
   constexpr std::size_t kBlock = 1 << 16;  // pairs
-  Ranking ranking;
+  std::vector<double> reciprocals;
+  std::int64_t candidates = 0;  // most that one of these positives is ranked among
   replay(scorer, positives, batch_size,
          [&](const EventBatch& batch, std::int64_t begin, std::int64_t) {
            std::vector<NodeId> src;
@@ -98,10 +117,8 @@ Ranking rank_positives(Scorer& scorer, const EventSet& positives, std::int64_t b
                      .of(Question::kDestination);
              for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
                const auto row = std::span(all).subspan(starts[i], starts[i + 1] - starts[i]);
-               const double reciprocal = reciprocal_rank(row.front(), row.subspan(1));
-               ranking.mrr += reciprocal;
-               ranking.hits10 += reciprocal >= 0.1 ? 1 : 0;
-               ranking.candidates = std::max(ranking.candidates, std::ssize(row) - 1);
+               reciprocals.push_back(reciprocal_rank(row.front(), row.subspan(1)));
+               candidates = std::max(candidates, std::ssize(row) - 1);
              }
              src.clear();
              dst.clear();
@@ -119,6 +136,14 @@ Ranking rank_positives(Scorer& scorer, const EventSet& positives, std::int64_t b
            }
            if (!starts.empty()) rank();
          });
+  Ranking ranking;
+  for (const double most : scorer.team().join({static_cast<double>(candidates)})) {
+    ranking.candidates = std::max(ranking.candidates, static_cast<std::int64_t>(most));
+  }
+  for (const double reciprocal : scorer.team().join(reciprocals)) {
+    ranking.mrr += reciprocal;
+    ranking.hits10 += reciprocal >= 0.1 ? 1 : 0;
+  }
   ranking.mrr /= static_cast<double>(positives.size());
   ranking.hits10 /= static_cast<double>(positives.size());
   return ranking;

@@ -21,6 +21,17 @@ struct Scores {
   bool operator==(const Scores&) const = default;
 };
 
+/// Processes that evaluate together: each scores some of the batches, and all get all scores. By
+/// default there is one.
+class EvaluationTeam {
+ public:
+  virtual ~EvaluationTeam() = default;
+  virtual int rank() const { return 0; }
+  virtual int size() const { return 1; }
+  /// The values of all of them, one after the other. All have to call it.
+  virtual std::vector<double> join(const std::vector<double>& mine) const { return mine; }
+};
+
 /// Anything that scores links: a trained model or a rule without parameters.
 class Scorer {
  public:
@@ -31,6 +42,12 @@ class Scorer {
 
   /// Shows the scorer the positives of a batch, after all scores of that batch.
   virtual void observe(const EventBatch&) {}
+
+  /// Those that evaluate the same together, each with a scorer in the same state.
+  virtual const EvaluationTeam& team() const {
+    static const EvaluationTeam alone;
+    return alone;
+  }
 };
 
 }  // namespace curnm

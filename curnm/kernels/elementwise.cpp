@@ -157,10 +157,6 @@ double sum_of_parts(std::int64_t n, const Sum& sum) {
   });
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
-template <class Sum>
-double mean_of_parts(std::int64_t n, const Sum& sum) {
-  return sum_of_parts(n, sum) / static_cast<double>(n);
-}
 
 const float* row(const float* matrix, std::int64_t i, std::int64_t width) {
   return matrix == nullptr ? nullptr : matrix + i * width;
@@ -280,16 +276,6 @@ void gated_backward(const GatedInput& input, const float* gate, const float* dou
   });
 }
 
-Moments moments(const float* x, std::int64_t n) {
-  Moments result;
-  result.mean = static_cast<float>(sum_of_values(x, n) / static_cast<double>(n));
-  result.std =
-      static_cast<float>(std::sqrt(mean_of_parts(n, [&](std::int64_t begin, std::int64_t count) {
-        return squares_of(x + begin, count, result.mean);
-      })));
-  return result;
-}
-
 void standardise(const float* x, std::int64_t n, const Moments& of, float* y) {
   parallel_for(n, kValues, [&](std::int64_t begin, std::int64_t end) {
     scale_and_shift(x + begin, end - begin, of.mean, 1 / of.std, /*shift=*/1, y + begin);
@@ -297,11 +283,7 @@ void standardise(const float* x, std::int64_t n, const Moments& of, float* y) {
 }
 
 void standardise_backward(const float* x, std::int64_t n, const Moments& of, const float* dy,
-                          float* dx) {
-  const double mean = sum_of_values(dy, n) / static_cast<double>(n);
-  const double projection = mean_of_parts(n, [&](std::int64_t begin, std::int64_t count) {
-    return products_of(x + begin, dy + begin, count, of.mean);
-  });
+                          double mean, double projection, float* dx) {
   parallel_for(n, kValues, [&](std::int64_t begin, std::int64_t end) {
     standardise_part(x + begin, dy + begin, end - begin, of, static_cast<float>(mean),
                      static_cast<float>(projection / of.std), dx + begin);
@@ -311,6 +293,18 @@ void standardise_backward(const float* x, std::int64_t n, const Moments& of, con
 double sum_of_values(const float* x, std::int64_t n) {
   return sum_of_parts(
       n, [&](std::int64_t begin, std::int64_t count) { return sum_of(x + begin, count); });
+}
+
+double sum_of_squares(const float* x, std::int64_t n, float centre) {
+  return sum_of_parts(n, [&](std::int64_t begin, std::int64_t count) {
+    return squares_of(x + begin, count, centre);
+  });
+}
+
+double sum_of_products(const float* x, const float* y, std::int64_t n, float centre) {
+  return sum_of_parts(n, [&](std::int64_t begin, std::int64_t count) {
+    return products_of(x + begin, y + begin, count, centre);
+  });
 }
 
 void adam(const AdamStep& step, const float* gradient, std::int64_t n, float* parameter,

@@ -59,18 +59,22 @@ void gated(const GatedInput& input, float* gate, float* out);
 void gated_backward(const GatedInput& input, const float* gate, const float* dout, float* dpre,
                     float* dh, float* dscale);
 
-/// Sums in double, in parts that do not depend on the number of threads.
+// Sums in double, in parts that do not depend on the number of threads: of x, (x - centre)^2 and
+// (x - centre)·y.
 double sum_of_values(const float* x, std::int64_t n);
+double sum_of_squares(const float* x, std::int64_t n, float centre);
+double sum_of_products(const float* x, const float* y, std::int64_t n, float centre);
 
 struct Moments {
   float mean = 0;
   float std = 0;
 };
-Moments moments(const float* x, std::int64_t n);
-/// y = (x - mean) / std + 1. REQUIRES: the n values are not all equal.
+/// y = (x - mean) / std + 1, for values whose moments these are, or for some of them. REQUIRES: the
+/// values are not all equal.
 void standardise(const float* x, std::int64_t n, const Moments& of, float* y);
+/// `mean` and `projection`: of dy and of (x - mean)·dy, over all values with these moments.
 void standardise_backward(const float* x, std::int64_t n, const Moments& of, const float* dy,
-                          float* dx);
+                          double mean, double projection, float* dx);
 
 /// One Adam step on n values.
 struct AdamStep {

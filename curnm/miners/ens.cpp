@@ -148,7 +148,7 @@ class EnsMiner final : public NegativeMiner {
   /// draw that is accepted with its weight is a weighted draw, without a pass over all pairs.
   NodeId draw_from_anyone(const EventBatch& batch, std::size_t i, Rng& rng) const {
     const History& pairs = *context_.past.pairs;
-    const Timestamp start = batch.time.front();
+    const Timestamp start = batch.whole_time().front();
     const PairId former = pairs.pairs_before(start);
     if (former == 0) return kNoNode;
     const Timestamp newest = by_last() ? start : pairs.first_time(former - 1);
@@ -159,7 +159,7 @@ class EnsMiner final : public NegativeMiner {
     for (int tries = 0; tries < kTries; ++tries) {
       const auto pair = static_cast<PairId>(rng.below(static_cast<std::uint64_t>(former)));
       const NodeId v = pairs.dst(pair);
-      if (pairs.occurs_within(pair, start, batch.time.back())) continue;
+      if (pairs.occurs_within(pair, start, batch.whole_time().back())) continue;
       if (pairs.occurs_at(batch.src[i], v, batch.time[i])) continue;
       const Timestamp met =
           by_last() ? pairs.last_before(pairs.src(pair), v, start) : pairs.first_time(pair);

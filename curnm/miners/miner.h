@@ -13,6 +13,7 @@
 #include "curnm/miners/fields.h"
 #include "curnm/miners/registry.h"
 #include "curnm/nn/module.h"
+#include "curnm/sampling/batch_parts.h"
 #include "curnm/sampling/links.h"
 #include "curnm/sampling/past.h"
 
@@ -23,12 +24,15 @@ struct Embedded {
   const Links& links;
   Tensor z;  // [R,D]
   Path path = Path::kFast;
+  const BatchParts& parts = whole_batch();  // for what has to be known of the whole batch
 };
 
-/// The result of mining a batch.
+/// The result of mining a batch. Of a part of a batch that ranks share: the loss and its terms are
+/// this part's shares of them, which add up to those of the whole batch; measures are of the whole
+/// batch; logits are those of this part.
 struct Mined {
   Tensor loss;                             // scalar, to be minimised
-  std::map<std::string, double> losses;    // its parts, for the record
+  std::map<std::string, double> losses;    // its terms, for the record
   std::map<std::string, double> measures;  // further values to average in the record of an epoch
   Tensor positive_logits;                  // [B], without gradient
   Tensor candidate_logits;                 // [B·M], without gradient
@@ -60,11 +64,12 @@ class NegativeMiner : public Module {
 
   /// Candidates of a batch, before anything is embedded. None is an event of its source at its
   /// time, unless every destination is. Draws for event e come from key.split(e), so that they do
-  /// not depend on the batch.
+  /// not depend on the batch. Of a part of a batch: those that belong to its positives.
   virtual Candidates propose(const EventBatch& batch, const Rng& key) = 0;
 
   /// Selection and loss. The default takes all candidates: mean BCE of the positives plus that of
-  /// the candidates.
+  /// the candidates. What depends on the whole batch (means, ranks, ...) has to ask
+  /// `embedded.parts`: then ranks that share a batch learn what one rank would.
   virtual Mined mine(const EventBatch& batch, const Candidates& candidates,
                      const Embedded& embedded, const Decoder& decoder);
 

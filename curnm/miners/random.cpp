@@ -27,7 +27,7 @@ class RandomMiner final : public NegativeMiner {
                options.corrupt) {}
 
   Candidates propose(const EventBatch& batch, const Rng& key) override {
-    ExtraPairs pairs = pairs_.draw(batch, batch.size() * width_, key);
+    ExtraPairs pairs = pairs_.draw(batch, batch.whole_size() * width_, key);
     if (!pairs_.keeps_sources()) return {.extra = std::move(pairs)};
     return {.width = width_, .nodes = std::move(pairs.dst)};
   }

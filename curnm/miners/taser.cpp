@@ -49,7 +49,7 @@ class TaserMiner final : public NegativeMiner {
 
   Candidates propose(const EventBatch& batch, const Rng& key) override {
     return {.width = width_,
-            .nodes = std::move(pairs_.draw(batch, batch.size() * width_, key).dst)};
+            .nodes = std::move(pairs_.draw(batch, batch.whole_size() * width_, key).dst)};
   }
 
   Mined mine(const EventBatch& batch, const Candidates&, const Embedded& embedded,
@@ -57,12 +57,16 @@ class TaserMiner final : public NegativeMiner {
     const std::span<const float> drawn =
         std::span(times_drawn_).subspan(static_cast<std::size_t>(batch.first), batch.src.size());
     const Tensor counts = to_tensor(drawn, device_);
+    const auto events = static_cast<double>(batch.whole_size());
+    std::array<double, 1> draws = {counts.sum().item<double>()};
+    embedded.parts.sum(draws);
     // If no event of a small batch was drawn, there is nothing to learn from it.
-    const Tensor weights = counts / counts.sum().clamp_min(1);
-    Mined mined = learn_from_all(embedded, decoder, weights);
-    mined.measures = {
-        {"distinct_share", counts.gt(0).to(at::kFloat).mean().item<double>()},
-        {"confidence", mean(sigmoid_of(mined.positive_logits), path_).item<double>()}};
+    Mined mined = learn_from_all(embedded, decoder, counts / std::max(draws[0], 1.0));
+    std::array<double, 2> shares = {
+        share_of_mean(counts.gt(0).to(at::kFloat), events, path_).item<double>(),
+        share_of_mean(sigmoid_of(mined.positive_logits), events, path_).item<double>()};
+    embedded.parts.sum(shares);
+    mined.measures = {{"distinct_share", shares[0]}, {"confidence", shares[1]}};
     return mined;
   }
 

@@ -2,6 +2,7 @@
 
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -184,30 +185,52 @@ struct SplitLink : Function<SplitLink> {
   }
 };
 
+/// The moments of the values that standardise together, and how many they are.
+struct Standard {
+  kernels::Moments moments;
+  double count = 0;
+};
+Standard standard_of(const Tensor& x, const BatchParts& parts) {
+  const float* values = float_data(x);
+  std::array<double, 2> sums = {kernels::sum_of_values(values, x.numel()),
+                                static_cast<double>(x.numel())};
+  parts.sum(sums);
+  Standard standard{.count = sums[1]};
+  standard.moments.mean = static_cast<float>(sums[0] / standard.count);
+  std::array<double, 1> squares = {
+      kernels::sum_of_squares(values, x.numel(), standard.moments.mean)};
+  parts.sum(squares);
+  standard.moments.std = static_cast<float>(std::sqrt(squares[0] / standard.count));
+  return standard;
+}
+
 struct Standardise : Function<Standardise> {
-  static Tensor forward(AutogradContext* context, const Tensor& x, double mean, double std) {
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Standard& standard,
+                        const BatchParts* parts) {
     context->save_for_backward({x});
-    context->saved_data["mean"] = mean;
-    context->saved_data["std"] = std;
+    context->saved_data["mean"] = static_cast<double>(standard.moments.mean);
+    context->saved_data["std"] = static_cast<double>(standard.moments.std);
+    context->saved_data["count"] = standard.count;
+    context->saved_data["parts"] = reinterpret_cast<std::int64_t>(parts);  // has no pointers
     Tensor y = empty_floats_like(x);
-    kernels::standardise(float_data(x), x.numel(), of(mean, std), float_data(y));
+    kernels::standardise(float_data(x), x.numel(), standard.moments, float_data(y));
     return y;
   }
 
   static variable_list backward(AutogradContext* context, variable_list incoming) {
     const Tensor x = context->get_saved_variables()[0];
     const Tensor gradient = incoming[0].contiguous();
+    const kernels::Moments of{static_cast<float>(context->saved_data["mean"].toDouble()),
+                              static_cast<float>(context->saved_data["std"].toDouble())};
+    const double count = context->saved_data["count"].toDouble();
+    std::array<double, 2> sums = {
+        kernels::sum_of_values(float_data(gradient), x.numel()),
+        kernels::sum_of_products(float_data(x), float_data(gradient), x.numel(), of.mean)};
+    reinterpret_cast<const BatchParts*>(context->saved_data["parts"].toInt())->sum(sums);
     Tensor dx = empty_floats_like(x);
-    kernels::standardise_backward(
-        float_data(x), x.numel(),
-        of(context->saved_data["mean"].toDouble(), context->saved_data["std"].toDouble()),
-        float_data(gradient), float_data(dx));
+    kernels::standardise_backward(float_data(x), x.numel(), of, float_data(gradient),
+                                  sums[0] / count, sums[1] / count, float_data(dx));
     return {dx, Tensor(), Tensor()};
-  }
-
- private:
-  static kernels::Moments of(double mean, double std) {
-    return {static_cast<float>(mean), static_cast<float>(std)};
   }
 };
 
@@ -413,12 +436,14 @@ PartLogits split_logits(const Tensor& sources, const Tensor& source_of, const Te
   return {result[0], result[1]};
 }
 
-Tensor standardise(const Tensor& x) {
+Tensor standardise(const Tensor& x, const BatchParts& parts) {
   const Tensor flat = x.contiguous();
-  const kernels::Moments of = kernels::moments(float_data(flat), flat.numel());
+  const Standard standard = standard_of(flat, parts);
+  const float mean = standard.moments.mean;
+  const float deviation = standard.moments.std;
   // Differences that are only rounding errors must not be amplified, nor their gradients.
-  if (!(of.std > 1e-6F * std::abs(of.mean)) && !std::isnan(of.std)) return at::ones_like(x);
-  return apply_contiguous<Standardise>(flat, of.mean, of.std);
+  if (!(deviation > 1e-6F * std::abs(mean)) && !std::isnan(deviation)) return at::ones_like(x);
+  return apply_contiguous<Standardise>(flat, standard, &parts);
 }
 
 Tensor sines(const Tensor& t, const Tensor& frequency, const Tensor& phase) {
@@ -436,6 +461,11 @@ Tensor total(const Tensor& x, Path path) {
 
 Tensor mean(const Tensor& x, Path path) {
   return has_kernels(path, x) ? total(x, path) / x.numel() : x.mean();
+}
+
+Tensor share_of_mean(const Tensor& x, double count, Path path) {
+  if (static_cast<double>(x.numel()) == count) return mean(x, path);
+  return (x.numel() > 0 ? total(x, path) : x.sum()) / count;
 }
 
 Tensor sigmoid_of(const Tensor& x) {

@@ -4,6 +4,7 @@
 
 #include "curnm/nn/path.h"
 #include "curnm/nn/tensor.h"
+#include "curnm/sampling/batch_parts.h"
 
 // Operations of the fast path: autograd functions around the kernels. CPU, float32; inputs that are
 // not contiguous are copied. Each equals a few tensor operations, which the plain path uses and
@@ -35,8 +36,10 @@ PartLogits split_logits(const Tensor& sources, const Tensor& source_of, const Te
                         const Tensor& whole_of, const Tensor& parts, const Tensor& weight,
                         const Tensor& bias, const Tensor& rest_bias);
 
-/// (x - mean) / std + 1 over the whole tensor; ones where all of x is the same.
-Tensor standardise(const Tensor& x);
+/// (x - mean) / std + 1 over the whole tensor; ones where all of x is the same. Where ranks share a
+/// batch, mean and deviation are those of all its parts, and gradients flow to all of them.
+/// REQUIRES: the parts outlive the backward pass.
+Tensor standardise(const Tensor& x, const BatchParts& parts = whole_batch());
 
 /// Angles t·frequency + phase: the first column unchanged, the others as sines. Doubles [n], [w],
 /// [w] -> floats [n,w]. t has no gradient.
@@ -50,6 +53,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& shift, Pat
 /// are threads; here the parts are fixed.
 Tensor total(const Tensor& x, Path path);
 Tensor mean(const Tensor& x, Path path);
+/// This tensor's share of a mean over `count` values, of which it may have some or none.
+Tensor share_of_mean(const Tensor& x, double count, Path path);
 
 /// LibTorch's functions, with results that do not depend on the number of threads: it has another
 /// formula for the last few values of each thread's part.

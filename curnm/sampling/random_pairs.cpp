@@ -49,7 +49,7 @@ ExtraPairs RandomPairs::draw(const EventBatch& batch, std::int64_t count, const 
   EventDraws draws;
   for (std::int64_t i = 0; i < batch.size(); ++i) {
     draws.restart(key, batch.events[index(i)], std::ssize(destinations_));
-    add(batch, i, share(count, i, batch.size()), draws, pairs);
+    add(batch, i, share(count, batch.offset + i, batch.whole_size()), draws, pairs);
   }
   return pairs;
 }

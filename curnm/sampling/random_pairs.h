@@ -43,7 +43,8 @@ class RandomPairs {
   void add(const EventBatch& batch, std::int64_t i, std::int64_t share, EventDraws& draws,
            ExtraPairs& out) const;
 
-  /// `count` negatives for the whole batch, those of event e from key.split(e).
+  /// Of `count` negatives for the whole batch, those of this part of it. Those of event e come from
+  /// key.split(e).
   ExtraPairs draw(const EventBatch& batch, std::int64_t count, const Rng& key) const;
 
   std::span<const NodeId> destinations() const { return destinations_; }

@@ -15,14 +15,17 @@ constexpr std::string_view kBest = "best/";
 constexpr std::int64_t kMostRanks = 4096;
 
 /// What each rank has of its own: its place in the stream with the state there, and what it has
-/// counted in this epoch.
+/// counted in this epoch. Ranks that share batches have the same state, which the first one gives.
 void put_own(TensorFile& file, const Trainer& trainer) {
   const Progress& progress = trainer.progress();
   file.document.update({{"current", to_json(progress.current)},
                         {"losses", progress.losses.to_json()},
                         {"measures", progress.measures.to_json()}});
-  if (!trainer.ranks().alone()) file.document["seen"] = progress.seen;
-  file.put("state", trainer.learner().state());
+  const Ranks& ranks = trainer.ranks();
+  if (!ranks.alone()) file.document["seen"] = progress.seen;
+  if (ranks.first_of_team(ranks.rank()) == ranks.rank()) {
+    file.put("state", trainer.learner().state());
+  }
   file.put("miner_state", trainer.learner().miner->state());
 }
 
@@ -34,6 +37,7 @@ void add_others(TensorFile& checkpoint, const Trainer& trainer) {
   if (!trainer.ranks().first()) put_own(own, trainer);
   const std::vector<std::string> parts = trainer.ranks().group()->gather(packed(own));
   checkpoint.document["ranks"] = trainer.ranks().size();
+  checkpoint.document["batch_ranks"] = trainer.ranks().batch_ranks();
   checkpoint.document["others"] = ordered_json::array();
   for (std::size_t rank = 1; rank < parts.size(); ++rank) {
     TensorFile part = unpacked(parts[rank]);
@@ -55,10 +59,25 @@ TensorFile own_part(const TensorFile& checkpoint, int rank) {
   return part;
 }
 
-std::int64_t saved_ranks(const TensorFile& checkpoint) {
-  return checkpoint.document.contains("ranks")
-             ? json_integer(checkpoint.document, "ranks", 2, kMostRanks)
-             : 1;
+std::string text_of(const RankNumbers& numbers) {
+  return numbers.batch_ranks == 1
+             ? fmt::format("{} rank(s)", numbers.ranks)
+             : fmt::format("{} ranks, {} to a batch", numbers.ranks, numbers.batch_ranks);
+}
+
+RankNumbers saved_numbers(const TensorFile& checkpoint) {
+  RankNumbers numbers;
+  const auto read = [&](const char* name, std::int64_t least, std::int64_t& number) {
+    if (checkpoint.document.contains(name)) {
+      number = json_integer(checkpoint.document, name, least, kMostRanks);
+    }
+  };
+  read("ranks", 2, numbers.ranks);
+  read("batch_ranks", 1, numbers.batch_ranks);
+  return numbers;
+}
+RankNumbers present_numbers(const Trainer& trainer) {
+  return {trainer.ranks().size(), trainer.ranks().batch_ranks()};
 }
 
 void check_origin(const TensorFile& checkpoint, const RunSpec& spec, const LinkTask& task) {
@@ -127,7 +146,8 @@ void restore_own(const TensorFile& checkpoint, Trainer& trainer, Progress& progr
   if (!trainer.ranks().alone()) {
     progress.seen = json_integer(own.document, "seen", 0, trainer.task().train().size());
   }
-  trainer.learner().set_state(own.list("state"));
+  const int first = trainer.ranks().first_of_team(trainer.ranks().rank());
+  trainer.learner().set_state(own_part(checkpoint, first).list("state"));
   trainer.learner().miner->set_state(own.list("miner_state"));
 }
 
@@ -140,10 +160,11 @@ std::vector<std::string> begin_epoch_again(const TensorFile& checkpoint, Trainer
   miner.set_counters(std::vector<double>(miner.counters().size(), 0.0));
   progress.seen = -1;
   std::vector<std::string> notes = {fmt::format(
-      "the checkpoint is of {} rank(s), and there are {} now: weights, optimiser, curriculum and "
-      "best epoch go on; the memories do not, and are filled again by observing events without "
-      "learning from them",
-      saved_ranks(checkpoint), trainer.ranks().size())};
+      "the checkpoint is of {}, and now there are {}: weights, optimiser, curriculum and best "
+      "epoch "
+      "go on; the memories do not, and are filled again by observing events without learning from "
+      "them",
+      text_of(saved_numbers(checkpoint)), text_of(present_numbers(trainer)))};
   const std::int64_t batch = json_integer(checkpoint.document, "batch", 0, INT64_MAX);
   if (batch > 0) {
     notes.push_back(fmt::format("epoch {} begins again, though {} of its steps were done",
@@ -163,7 +184,7 @@ std::vector<std::string> restore_all(const TensorFile& checkpoint, const RunSpec
   checkpoint.restore("miner", *learner.miner);
   learner.optimizer->set_state(checkpoint.list("optimizer"));
   std::vector<std::string> notes;
-  if (saved_ranks(checkpoint) == trainer.ranks().size()) {
+  if (saved_numbers(checkpoint) == present_numbers(trainer)) {
     restore_own(checkpoint, trainer, progress);
   } else {
     notes = begin_epoch_again(checkpoint, trainer, progress);

@@ -13,8 +13,8 @@ constexpr std::int64_t kNumbers = 3;
 
 }  // namespace
 
-GradientExchange::GradientExchange(Group& group, std::vector<Tensor> parameters)
-    : group_(group), parameters_(std::move(parameters)) {
+GradientExchange::GradientExchange(Group& group, std::vector<Tensor> parameters, int batch_ranks)
+    : group_(group), parameters_(std::move(parameters)), batch_ranks_(batch_ranks) {
   std::int64_t values = kNumbers;
   for (const Tensor& parameter : parameters_) values += parameter.numel();
   block_ = at::zeros({values}, at::kFloat);
@@ -46,7 +46,8 @@ void GradientExchange::run(bool has_batch) {
   if (numbers[2] > 0) fail_together(/*loss=*/0);
   stop_wished_ = numbers[1] > 0;
   const NoGradGuard no_grad;
-  block_.narrow(0, 0, block_.numel() - kNumbers).div_(numbers[0]);
+  const float batches = numbers[0] / static_cast<float>(batch_ranks_);
+  if (batches != 1) block_.narrow(0, 0, block_.numel() - kNumbers).div_(batches);
   std::int64_t at = 0;
   for (Tensor& parameter : parameters_) {
     parameter.mutable_grad() =

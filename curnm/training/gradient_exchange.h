@@ -7,14 +7,16 @@
 
 namespace curnm {
 
-/// Makes the gradients of a step the same on all ranks: their mean over those that had a batch.
+/// Makes the gradients of a step the same on all ranks: their mean over the batches. Those of ranks
+/// that share a batch are added up.
 ///
 /// All gradients travel as one block, with a few numbers about the step at its end. A parameter
 /// without a gradient counts as zeros.
 class GradientExchange {
  public:
-  /// REQUIRES: the group outlives this object; the same parameters on all ranks.
-  GradientExchange(Group& group, std::vector<Tensor> parameters);
+  /// `batch_ranks` ranks share each batch. REQUIRES: the group outlives this object; the same
+  /// parameters on all ranks.
+  GradientExchange(Group& group, std::vector<Tensor> parameters, int batch_ranks = 1);
 
   /// Takes a rank's wish to stop, which travels with the next step. Returns whether any rank's wish
   /// has come with the last one, which is the same on all of them.
@@ -35,6 +37,7 @@ class GradientExchange {
 
   Group& group_;
   std::vector<Tensor> parameters_;
+  int batch_ranks_;
   Tensor block_;  // all gradients, then the numbers
   bool wish_ = false;
   bool stop_wished_ = false;

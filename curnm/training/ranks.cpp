@@ -18,13 +18,18 @@ std::string to_text(const ordered_json& json) {
 
 }  // namespace
 
+Ranks::Ranks(Group* group, int batch_ranks) : group_(group), batch_ranks_(batch_ranks) {
+  CURNM_ASSERT(batch_ranks >= 1 && size() % batch_ranks == 0);
+}
+
 Stretch Ranks::stretch(std::int64_t events, std::int64_t epoch, int rank) const {
-  const std::int64_t part = (rank + epoch) % size();
-  return {events * part / size(), events * (part + 1) / size()};
+  const std::int64_t part = (rank / batch_ranks_ + epoch) % teams();
+  return {events * part / teams(), events * (part + 1) / teams()};
 }
 
 int Ranks::last_of_stream(std::int64_t epoch) const {
-  return static_cast<int>((size() - 1 - epoch % size() + size()) % size());
+  const std::int64_t team = (teams() - 1 - epoch % teams() + teams()) % teams();
+  return static_cast<int>(team) * batch_ranks_;
 }
 
 bool Ranks::any(bool mine) const {
@@ -55,18 +60,52 @@ TensorFile Ranks::to_first(TensorFile mine, std::int64_t epoch) const {
   return first() ? unpacked(all[static_cast<std::size_t>(last)]) : TensorFile{};
 }
 
-void Ranks::share(NegativeMiner& miner, std::int64_t events, std::int64_t epoch) const {
+namespace {
+
+/// What the miner remembers of these events, one after the other.
+std::vector<Tensor> memory_of(const NegativeMiner& miner, const std::vector<Stretch>& events) {
+  std::vector<std::vector<Tensor>> columns;
+  for (const Stretch& stretch : events) {
+    const std::vector<Tensor> rows = miner.memory_of(stretch.begin, stretch.end);
+    columns.resize(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) columns[i].push_back(rows[i]);
+  }
+  std::vector<Tensor> all;
+  for (const std::vector<Tensor>& column : columns) all.push_back(at::cat(column));
+  return all;
+}
+
+void set_memory_of(NegativeMiner& miner, const std::vector<Stretch>& events,
+                   const std::vector<Tensor>& all) {
+  std::int64_t total = 0;
+  for (const Stretch& stretch : events) total += stretch.end - stretch.begin;
+  std::int64_t before = 0;
+  for (const Stretch& stretch : events) {
+    const std::int64_t count = stretch.end - stretch.begin;
+    std::vector<Tensor> rows;
+    for (const Tensor& column : all) {
+      const std::int64_t of_event = column.size(0) / total;
+      rows.push_back(column.narrow(0, before * of_event, count * of_event));
+    }
+    miner.set_memory_of(stretch.begin, rows);
+    before += count;
+  }
+}
+
+}  // namespace
+
+void Ranks::share(NegativeMiner& miner,
+                  const std::function<std::vector<Stretch>(int rank)>& learned_by) const {
   if (alone()) return;
-  const Stretch own = stretch(events, epoch);
   TensorFile mine{.document = {{"counters", miner.counters()}}};
-  mine.put("memory", miner.memory_of(own.begin, own.end));
+  mine.put("memory", memory_of(miner, learned_by(rank())));
   std::vector<double> counters(miner.counters().size(), 0.0);
   const std::vector<std::string> all = group_->all_gather(packed(mine));
   for (int rank = 0; rank < size(); ++rank) {
     const TensorFile part = unpacked(all[static_cast<std::size_t>(rank)]);
     const auto counted = part.document.at("counters").get<std::vector<double>>();
     for (std::size_t i = 0; i < counters.size(); ++i) counters[i] += counted.at(i);
-    miner.set_memory_of(stretch(events, epoch, rank).begin, part.list("memory"));
+    set_memory_of(miner, learned_by(rank), part.list("memory"));
   }
   miner.set_counters(counters);
 }

@@ -288,6 +288,7 @@ void create_run(const RunFolder& folder, const RunSpec& spec) {
                           {"events", spec.extent.events}, {"nodes", spec.extent.nodes},
                           {"threads", spec.threads}};
   if (spec.ranks > 1) options["ranks"] = spec.ranks;
+  if (spec.batch_ranks > 1) options["batch_ranks"] = spec.batch_ranks;
   options.update(options_json(spec));
   folder.create(options, [&](const RunFolder& staged) {
     if (spec.init != nullptr) save_model(*spec.init, staged.init());
@@ -305,6 +306,9 @@ RunSpec read_run(const RunFolder& folder, RunUse use, Group* group) {
                  .extent = extent_from_json(options),
                  .threads = json_integer(options, "threads", 0, kMostThreads)};
     if (options.contains("ranks")) spec.ranks = json_integer(options, "ranks", 1, kMostRanks);
+    if (options.contains("batch_ranks")) {
+      spec.batch_ranks = json_integer(options, "batch_ranks", 1, spec.ranks);
+    }
     from_json(options.at("read"), spec.read);
     spec.columns = options.at("columns").get<ColumnDigests>();
     spec.stretches = options.value("stretches", StretchDigests{});

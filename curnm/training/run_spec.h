@@ -17,6 +17,14 @@ namespace curnm {
 class Group;
 struct TrainedModel;
 
+/// How many ranks train together, and how many of them share each batch.
+struct RankNumbers {
+  std::int64_t ranks = 1;
+  std::int64_t batch_ranks = 1;
+
+  bool operator==(const RankNumbers&) const = default;
+};
+
 /// What a run is made from: enough to repeat it.
 struct RunSpec {
   std::string version = {};       // of the program that started it; empty before that
@@ -28,8 +36,9 @@ struct RunSpec {
   StretchDigests stretches = {};  // the same
   /// What a warm start begins from; null for others.
   std::shared_ptr<const TrainedModel> init = nullptr;
-  std::int64_t threads = 0;  // affects the last bits of the plain path; 0: unknown
-  std::int64_t ranks = 1;    // that it was begun with
+  std::int64_t threads = 0;      // affects the last bits of the plain path; 0: unknown
+  std::int64_t ranks = 1;        // that it was begun with
+  std::int64_t batch_ranks = 1;  // of them share each batch
   TrainOptions train = {};
   Options model = {};
   Options decoder = {};

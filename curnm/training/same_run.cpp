@@ -18,6 +18,7 @@ ordered_json description(const RunSpec& spec, const LinkTask& task) {
           {"number of nodes", extent.nodes},
           {"columns of the data", task.dataset().column_digests()},
           {"digest of the data", task.data_digest()},
+          {"number of ranks that share a batch", spec.batch_ranks},
           {"options", options_json(spec)}};
 }
 

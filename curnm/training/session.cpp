@@ -72,7 +72,8 @@ struct TrainingSession::Parts {
   Parts(RunSpec given, Dataset dataset, TrainObserver& observer, Group* group)
       : task(std::move(dataset), given.task),
         spec(completed(std::move(given), task, observer, group)),
-        trainer(task, make_learner(spec, task), spec.train, group) {}
+        trainer(task, make_learner(spec, task), spec.train, group,
+                group == nullptr ? 1 : static_cast<int>(spec.batch_ranks)) {}
 
   /// The best weights, and the state before the event. REQUIRES: it is not before validation.
   Learner& best_before(EventId event) {
@@ -87,6 +88,7 @@ struct TrainingSession::Parts {
   LinkTask task;
   RunSpec spec;
   Trainer trainer;
+  bool tests_together = false;
 };
 
 TrainingSession::TrainingSession(RunSpec spec, Dataset dataset, TrainObserver& observer,
@@ -123,6 +125,13 @@ bool TrainingSession::as_first_says(bool mine) const {
   return parts_->trainer.ranks().as_first_says(mine);
 }
 
+bool TrainingSession::test_together(bool mine) {
+  Trainer& trainer = parts_->trainer;
+  parts_->tests_together = trainer.evaluates_together() && !trainer.ranks().any(!mine);
+  if (parts_->tests_together) trainer.share_best();
+  return parts_->tests_together;
+}
+
 bool TrainingSession::train(TrainObserver& observer) {
   return parts_->trainer.run(observer) != TrainOutcome::kInterrupted;
 }
@@ -138,7 +147,7 @@ nlohmann::ordered_json TrainingSession::test(const TestRequest& request) {
   const std::vector<Tensor> validation_end = learner.state();
   return test_scorer(task, request, [&] {
     learner.set_state(validation_end);
-    return std::make_unique<LinkScorer>(learner, parts_->spec.train.seed);
+    return parts_->trainer.scorer(parts_->tests_together);
   });
 }
 
@@ -146,6 +155,8 @@ nlohmann::ordered_json TrainingSession::result() {
   const TestRequest request{.rank_among = spec().task.rank_among};
   nlohmann::ordered_json result = identity_json(spec(), task().dataset().name);
   result.update(test(request));
+  parts_->tests_together = false;
+  if (!is_first()) return result;
   add_comparison(task(), request, result);
   double seconds = 0;
   for (const EpochRecord& record : records()) seconds += record.training_seconds();

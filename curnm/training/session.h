@@ -22,7 +22,8 @@ class TrainingSession {
   ///
   /// With a group, this is one of several ranks that train the same run, and all of them have to
   /// make each call of resume, train and save_checkpoint. Throws Error if their programs, data or
-  /// options differ. REQUIRES: the group, unless it is null, outlives the session.
+  /// options differ. REQUIRES: the group, unless it is null, outlives the session; the number of
+  /// ranks that share a batch divides its size.
   TrainingSession(RunSpec spec, Dataset dataset, TrainObserver& observer = nobody(),
                   Group* group = nullptr);
   ~TrainingSession();
@@ -45,6 +46,10 @@ class TrainingSession {
   bool is_first() const;
   /// What rank 0 answers; of several ranks, all have to ask.
   bool as_first_says(bool mine) const;
+  /// Whether ranks divide the test of a finished training among them: if their states allow it, and
+  /// all of them, which have to ask, say yes. If so, all have to call `result`, and what that gives
+  /// others than rank 0 is incomplete.
+  bool test_together(bool mine);
 
   /// Tests the best weights on the test events and on the new-node test events, each from the state
   /// of `test_scorer` at the end of validation.

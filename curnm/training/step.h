@@ -5,6 +5,7 @@
 
 #include "curnm/training/gradient_exchange.h"
 #include "curnm/training/learner.h"
+#include "curnm/training/shared_batches.h"
 
 namespace curnm {
 
@@ -54,8 +55,12 @@ class TrainingStep {
   /// one. REQUIRES: outlives this object.
   GradientExchange* exchange = nullptr;
 
-  /// Learns from the batch and shows it to model and miner. Throws DivergedLoss before changing
-  /// anything.
+  /// Where ranks share batches: how. Null: each has batches of its own. REQUIRES: outlives this
+  /// object.
+  const SharedBatches* shared = nullptr;
+
+  /// Learns from the batch, or from this rank's part of it, and shows it to model and miner. Throws
+  /// DivergedLoss before changing anything.
   Mined run(const EventBatch& batch, std::int64_t epoch, StageClock& clock);
 
   /// The step of a rank that has no batch while others have: it learns from theirs.
@@ -63,11 +68,15 @@ class TrainingStep {
 
   // The parts of a step, for callers that work between them.
   Candidates propose(const EventBatch& batch, std::int64_t epoch) const;
-  /// The loss of the batch against these candidates, and its gradients; no step.
+  /// The loss of a batch, or of a part of one, against these candidates, and its gradients; no
+  /// step. The losses that it returns are those of the whole batch.
   Mined learn(const EventBatch& batch, const Candidates& candidates, std::int64_t epoch,
               StageClock& clock);
 
  private:
+  /// The loss itself. Where ranks share the batch, makes `mined.losses` those of all of it; what is
+  /// not finite on one of them, then is so on all.
+  double add_up(const EventBatch& batch, Mined& mined) const;
   /// Gradients of all ranks, then the optimiser.
   void update(bool has_batch, StageClock& clock);
   Rng key(Stream purpose, std::int64_t epoch) const {

@@ -1,5 +1,7 @@
 #include "curnm/training/trainer.h"
 
+#include <cstring>
+
 #include "curnm/evaluation/evaluate.h"
 #include "curnm/evaluation/measured.h"
 #include "curnm/prediction/link_scorer.h"
@@ -44,11 +46,52 @@ Averages Averages::from_json(const ordered_json& json) {
   return averages;
 }
 
-Trainer::Trainer(const LinkTask& task, Learner learner, const TrainOptions& options, Group* group)
+namespace {
+
+/// Ranks that evaluate together.
+class Evaluators final : public EvaluationTeam {
+ public:
+  explicit Evaluators(Group& group) : group_(group) {}
+  int rank() const override { return group_.rank(); }
+  int size() const override { return group_.size(); }
+  std::vector<double> join(const std::vector<double>& mine) const override {
+    std::vector<double> joined;
+    for (const std::string& part : group_.all_gather(
+             {reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(double)})) {
+      const std::size_t before = joined.size();
+      joined.resize(before + part.size() / sizeof(double));
+      std::memcpy(joined.data() + before, part.data(), part.size());
+    }
+    return joined;
+  }
+
+ private:
+  Group& group_;
+};
+
+/// A scorer of which each rank has one, and computes a part of the scores.
+class DividedScorer final : public Scorer {
+ public:
+  DividedScorer(LinkModel& model, std::uint64_t seed, Group& group)
+      : scorer_(model, seed), team_(group) {}
+  Scores score(const Pairs& pairs, Timestamp now) override { return scorer_.score(pairs, now); }
+  void observe(const EventBatch& batch) override { scorer_.observe(batch); }
+  const EvaluationTeam& team() const override { return team_; }
+
+ private:
+  LinkScorer scorer_;
+  Evaluators team_;
+};
+
+}  // namespace
+
+Trainer::Trainer(const LinkTask& task, Learner learner, const TrainOptions& options, Group* group,
+                 int batch_ranks)
     : task_(task),
       options_(options),
       learner_(std::move(learner)),
-      ranks_(group),
+      ranks_(group, batch_ranks),
+      has_state_(!learner_.state().empty()),
       step_(learner_, options.seed, options.path),
       early_stopping_(options.patience, options.tolerance) {
   if (ranks_.alone()) return;
@@ -56,15 +99,39 @@ Trainer::Trainer(const LinkTask& task, Learner learner, const TrainOptions& opti
     fail<UsageError>("{} training events are too few for {} ranks", task.train().size(),
                      ranks_.size());
   }
-  exchange_ = std::make_unique<GradientExchange>(*group, parameters_of(learner_));
+  exchange_ = std::make_unique<GradientExchange>(*group, parameters_of(learner_), batch_ranks);
   step_.exchange = exchange_.get();
+  if (batch_ranks == 1) return;
+  if (ranks_.teams() > 1) team_ = group->divide(batch_ranks);
+  shared_ = std::make_unique<SharedBatches>(team_ ? *team_ : *group);
+  step_.shared = shared_.get();
+}
+
+std::vector<std::int64_t> Trainer::boundaries(const Stretch& stretch, std::int64_t epoch) const {
+  TrainOptions options = options_;
+  options.batch *= ranks_.batch_ranks();
+  return batch_boundaries(stretch, options, epoch);
+}
+
+/// The events of this epoch that a rank learns from.
+std::vector<Stretch> Trainer::learned_by(int rank) const {
+  const Stretch stretch = ranks_.stretch(task_.train().size(), progress_.epoch, rank);
+  if (!shared_) return {stretch};
+  const std::vector<std::int64_t> bounds = boundaries(stretch, progress_.epoch);
+  std::vector<Stretch> parts;
+  for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
+    const EventBatch part = shared_->part_of(task_.train().batch(bounds[i], bounds[i + 1]),
+                                             rank - ranks_.first_of_team(rank));
+    parts.push_back({part.first, part.first + part.size()});
+  }
+  return parts;
 }
 
 std::size_t Trainer::steps(std::int64_t epoch) const {
   std::size_t most = 0;
   for (int rank = 0; rank < ranks_.size(); ++rank) {
     const Stretch stretch = ranks_.stretch(task_.train().size(), epoch, rank);
-    most = std::max(most, batch_boundaries(stretch, options_, epoch).size() - 1);
+    most = std::max(most, boundaries(stretch, epoch).size() - 1);
   }
   return most;
 }
@@ -74,15 +141,16 @@ void Trainer::begin_stretch(const Stretch& stretch) {
   if (stretch.begin > 0 && progress_.seen == stretch.begin) return;
   learner_.forget();
   const EvalScope scope(*learner_.model);
-  for (std::int64_t first = 0; first < stretch.begin; first += options_.batch) {
-    learner_.observe(task_.train().batch(first, std::min(first + options_.batch, stretch.begin)));
+  const std::int64_t batch = options_.batch * ranks_.batch_ranks();
+  for (std::int64_t first = 0; first < stretch.begin; first += batch) {
+    learner_.observe(task_.train().batch(first, std::min(first + batch, stretch.begin)));
   }
 }
 
 /// The paper's loop. Returns false when the observer asked to stop.
 bool Trainer::train_epoch(TrainObserver& observer) {
   const Stretch stretch = ranks_.stretch(task_.train().size(), progress_.epoch);
-  const std::vector<std::int64_t> bounds = batch_boundaries(stretch, options_, progress_.epoch);
+  const std::vector<std::int64_t> bounds = boundaries(stretch, progress_.epoch);
   const std::size_t steps = this->steps(progress_.epoch);
   learner_.use(task_.train_past());
   if (progress_.batch == 0) begin_stretch(stretch);
@@ -113,7 +181,7 @@ bool Trainer::train_epoch(TrainObserver& observer) {
 /// Makes what the ranks know about an epoch the same on all of them.
 void Trainer::share_epoch(TrainObserver& observer) {
   if (ranks_.alone()) return;
-  ranks_.share(*learner_.miner, task_.train().size(), progress_.epoch);
+  ranks_.share(*learner_.miner, [&](int rank) { return learned_by(rank); });
   const ordered_json mine = {{"losses", progress_.losses.to_json()},
                              {"measures", progress_.measures.to_json()}};
   progress_.losses = progress_.measures = {};
@@ -138,16 +206,30 @@ void Trainer::explain(const DivergedLoss& error) const {
        progress_.epoch > 0 ? "; the last checkpoint is unharmed" : "");
 }
 
+bool Trainer::evaluates_together() const {
+  return !ranks_.alone() && (!has_state_ || ranks_.teams() == 1);
+}
+
+std::unique_ptr<Scorer> Trainer::scorer(bool together) {
+  if (!together) return std::make_unique<LinkScorer>(learner_, options_.seed);
+  return std::make_unique<DividedScorer>(learner_, options_.seed, *ranks_.group());
+}
+
+void Trainer::share_best() {
+  const std::string bytes = ranks_.first() ? packed(progress_.best) : "";
+  progress_.best = unpacked(ranks_.group()->broadcast(bytes, /*from=*/0));
+}
+
 /// Validation from the state at the end of training; leaves that state.
-Validation Trainer::validate() {
+Validation Trainer::validate(bool together) {
   const std::vector<Tensor> train_end = learner_.state();
   learner_.use(task_.past());
-  LinkScorer scorer(learner_, options_.seed);
+  const std::unique_ptr<Scorer> scorer = this->scorer(together);
   const std::vector<Protocol> asked =
       measured(task_.validation(), protocols_of(options_.goal, options_.select_on));
   Validation found;
   for (const ProtocolScores& scores :
-       score_protocols(scorer, task_.validation(), asked, task_.evaluation_batch())) {
+       score_protocols(*scorer, task_.validation(), asked, task_.evaluation_batch())) {
     found.ap[std::string(name_of(scores.protocol))] =
         link_metrics(scores.fitting.positives, scores.fitting.negatives, task_.evaluation_batch())
             .ap;
@@ -156,7 +238,7 @@ Validation Trainer::validate() {
   if (options_.select_on == SelectOn::kMrr) {
     learner_.set_state(train_end);
     found.mrr =
-        rank_destinations(scorer, task_.validation(), task_, task_.options().rank_among).mrr;
+        rank_destinations(*scorer, task_.validation(), task_, task_.options().rank_among).mrr;
     found.metric = *found.mrr;
   }
   learner_.set_state(train_end);
@@ -182,9 +264,10 @@ void Trainer::finish_epoch(TrainObserver& observer) {
   record.mining = progress_.measures.means();
   record.mining.merge(learner_.miner->telemetry());
   progress_.losses = progress_.measures = {};
-  const bool validates = ranks_.rank() == ranks_.last_of_stream(progress_.epoch);
+  const bool together = evaluates_together();
+  const bool validates = together || ranks_.rank() == ranks_.last_of_stream(progress_.epoch);
   const Validation validation =
-      ranks_.from_last(validates ? validate() : Validation{}, progress_.epoch);
+      ranks_.from_last(validates ? validate(together) : Validation{}, progress_.epoch);
   record.validation_ap = ap_of(validation.ap, options_.goal, options_.select_on);
   record.validation_mrr = validation.mrr;
   record.validation = validation.ap;

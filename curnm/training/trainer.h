@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "curnm/evaluation/scorer.h"
 #include "curnm/evaluation/task.h"
 #include "curnm/nn/tensor_file.h"
 #include "curnm/training/batches.h"
@@ -53,13 +54,14 @@ enum class TrainOutcome { kFinished, kStoppedEarly, kInterrupted };
 /// any number of threads.
 ///
 /// With a group, this is one of several ranks that train together (ranks.h), each with its own
-/// place in the stream; `run` is then for all of them to call.
+/// place in the stream, or its part of the batches; `run` is then for all of them to call.
 class Trainer {
  public:
   /// REQUIRES: task and group outlive the trainer. Throws UsageError if there are too few events
-  /// for that many ranks.
+  /// for that many ranks. `batch_ranks` of them share each batch, which has `options.batch`
+  /// positives for each of them. REQUIRES: `batch_ranks` divides their number.
   Trainer(const LinkTask& task, Learner learner, const TrainOptions& options,
-          Group* group = nullptr);
+          Group* group = nullptr, int batch_ranks = 1);
 
   /// Trains until the epochs are over, validation stops improving, or the observer asks to stop.
   /// Throws Error when the loss is no longer a finite number, OptionError if validation cannot
@@ -69,6 +71,13 @@ class Trainer {
   /// The weights of the best epoch, and the model's state at its end. Throws Error if there is none
   /// yet.
   void restore_best();
+
+  /// Whether the ranks divide evaluations among them: they can where they have the same state.
+  bool evaluates_together() const;
+  /// The scorer of an evaluation, divided where `together`.
+  std::unique_ptr<Scorer> scorer(bool together);
+  /// Gives all ranks what rank 0 has kept of the best epoch.
+  void share_best();
 
   /// Steps of an epoch: those of the rank with most batches.
   std::size_t steps(std::int64_t epoch) const;
@@ -86,10 +95,12 @@ class Trainer {
   const std::vector<EpochRecord>& records() const { return progress_.records; }
 
  private:
+  std::vector<std::int64_t> boundaries(const Stretch& stretch, std::int64_t epoch) const;
+  std::vector<Stretch> learned_by(int rank) const;
   bool train_epoch(TrainObserver& observer);
   void begin_stretch(const Stretch& stretch);
   void share_epoch(TrainObserver& observer);
-  Validation validate();
+  Validation validate(bool together);
   void keep_best();
   void finish_epoch(TrainObserver& observer);
   [[noreturn]] void explain(const DivergedLoss& error) const;
@@ -98,7 +109,10 @@ class Trainer {
   TrainOptions options_;
   Learner learner_;
   Ranks ranks_;
+  std::unique_ptr<Group> team_;            // null unless some ranks, but not all, share batches
+  std::unique_ptr<SharedBatches> shared_;  // null unless ranks share batches
   std::unique_ptr<GradientExchange> exchange_;  // null for one rank
+  bool has_state_;                              // of the stream
   TrainingStep step_;
   EarlyStopping early_stopping_;
   Progress progress_;

@@ -309,11 +309,13 @@ TEST(ElementwiseTest, Standardise) {
       dx[i] = (dy[i] - dmean - (x[i] - mean) / std * projection) / std;
     }
     const auto compute = [&]() -> Arrays {
-      const Moments of = moments(x.data(), n);
+      Moments of{.mean = static_cast<float>(sum_of_values(x.data(), n) / count)};
+      of.std = static_cast<float>(std::sqrt(sum_of_squares(x.data(), n, of.mean) / count));
       std::vector<float> result(x.size());
       std::vector<float> to_x(x.size());
       standardise(x.data(), n, of, result.data());
-      standardise_backward(x.data(), n, of, dy.data(), to_x.data());
+      standardise_backward(x.data(), n, of, dy.data(), sum_of_values(dy.data(), n) / count,
+                           sum_of_products(x.data(), dy.data(), n, of.mean) / count, to_x.data());
       return {{of.mean, of.std}, as_doubles(result), as_doubles(to_x)};
     };
     expect_arrays(compute, {{mean, std}, y, dx});

@@ -2,7 +2,9 @@
 
 #include <barrier>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +20,8 @@ class ThreadGroup final : public Group {
     explicit Meeting(int size) : given(static_cast<std::size_t>(size)), all(size) {}
     std::vector<std::string> given;
     std::barrier<> all;
+    std::mutex mutex;
+    std::map<int, std::shared_ptr<Meeting>> divided;  // by the first rank of those that meet
   };
   ThreadGroup(std::shared_ptr<Meeting> meeting, int rank)
       : meeting_(std::move(meeting)), rank_(rank) {}
@@ -38,22 +42,33 @@ class ThreadGroup final : public Group {
   std::string broadcast(std::string_view bytes, int from) override {
     return all_gather(bytes)[static_cast<std::size_t>(from)];
   }
-  void sum(std::span<float> values) override {
-    const auto all =
-        all_gather({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      float total = reinterpret_cast<const float*>(all[0].data())[i];
-      for (std::size_t r = 1; r < all.size(); ++r) {
-        total += reinterpret_cast<const float*>(all[r].data())[i];
-      }
-      values[i] = total;
-    }
+  void sum(std::span<float> values) override { sum_of(values); }
+  void sum(std::span<double> values) override { sum_of(values); }
+  std::unique_ptr<Group> divide(int size) override {
+    const int first = rank_ - rank_ % size;
+    const std::scoped_lock lock(meeting_->mutex);
+    std::shared_ptr<Meeting>& meeting = meeting_->divided[first];
+    if (!meeting) meeting = std::make_shared<Meeting>(size);
+    return std::make_unique<ThreadGroup>(meeting, rank_ - first);
   }
   void leave() override {}
   void abort(std::string_view) noexcept override {}
   Traffic traffic() const override { return {}; }
 
  private:
+  template <class T>
+  void sum_of(std::span<T> values) {
+    const auto all =
+        all_gather({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      T total = reinterpret_cast<const T*>(all[0].data())[i];
+      for (std::size_t r = 1; r < all.size(); ++r) {
+        total += reinterpret_cast<const T*>(all[r].data())[i];
+      }
+      values[i] = total;
+    }
+  }
+
   std::shared_ptr<Meeting> meeting_;
   int rank_;
 };

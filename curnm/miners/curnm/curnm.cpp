@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "curnm/base/error.h"
@@ -63,28 +64,28 @@ class CurnmMiner final : public NegativeMiner {
     // Random negatives are needed for the loss, or at least for the training AUC.
     const bool random = difficulty_.delta > 0 || follows_training();
     return pool_.build(batch, difficulty_.caching ? cache_.get() : nullptr, key,
-                       {&random_, random ? selected_of(batch.size()) : 0});
+                       {&random_, random ? selected_of(batch.whole_size()) : 0});
   }
 
   Mined mine(const EventBatch& batch, const Candidates& candidates, const Embedded& embedded,
              const Decoder& decoder) override {
     const Times times(batch, candidates, *this);
     Mined mined;
-    const std::int64_t all = embedded.links.candidates().size;
-    if (selected_of(batch.size()) >= all) {
-      std::vector<std::int64_t> chosen(index(all));
+    const std::int64_t wanted = selected_of(batch.whole_size());
+    if (wanted >= batch.whole_size() * options_.pool) {
+      std::vector<std::int64_t> chosen(index(embedded.links.candidates().size));
       std::iota(chosen.begin(), chosen.end(), 0);
       learn(embedded, decoder, times, chosen, mined);
-      describe(batch, candidates, chosen, mined);
+      describe(batch, candidates, chosen, embedded.parts, mined);
       return mined;
     }
     const std::vector<std::int64_t> chosen =
-        select(embedded, decoder, times, mined.candidate_logits);
+        select(embedded, decoder, times, wanted, mined.candidate_logits);
     const Links::Part part = embedded.links.with_candidates(chosen);
     const Tensor z =
         select_rows(embedded.z, to_tensor(part.roots, embedded.z.device()), embedded.path);
-    learn({part.links, z, embedded.path}, decoder, times, chosen, mined);
-    describe(batch, candidates, chosen, mined);
+    learn({part.links, z, embedded.path, embedded.parts}, decoder, times, chosen, mined);
+    describe(batch, candidates, chosen, embedded.parts, mined);
     return mined;
   }
 
@@ -272,23 +273,31 @@ class CurnmMiner final : public NegativeMiner {
     const std::vector<Tensor> h =
         select_rows(embedded.z, to_tensor(rows, embedded.z.device()), embedded.path)
             .split_with_sizes({positives, positives, candidates});
-    const Factor positive = factors_->positive(h[0], h[1], times.now);
-    Tensor recency = factors_->recency(times.met, times.seen);
+    const Factor positive = factors_->positive(h[0], h[1], times.now, embedded.parts);
+    Tensor recency = factors_->recency(times.met, times.seen, embedded.parts);
     if (recency.defined() && std::ssize(which) < recency.size(0)) {
       recency = select_rows(recency, to_tensor(which, embedded.z.device()), embedded.path);
     }
     const Factor negative = factors_->negative(positive, owner, h[2], recency);
     if (measures != nullptr) {
-      (*measures)["positive_gate"] = mean(positive.gate.detach(), embedded.path).item<double>();
-      (*measures)["negative_gate"] = mean(negative.gate.detach(), embedded.path).item<double>();
+      std::array<double, 2> means = {static_cast<double>(positive.gate.numel()),
+                                     static_cast<double>(negative.gate.numel())};
+      embedded.parts.sum(means);
+      const auto share = [&](const Tensor& gate, double count) {
+        return share_of_mean(gate.detach(), count, embedded.path).item<double>();
+      };
+      means = {share(positive.gate, means[0]), share(negative.gate, means[1])};
+      embedded.parts.sum(means);
+      (*measures)["positive_gate"] = means[0];
+      (*measures)["negative_gate"] = means[1];
     }
     return at::cat({positive.relevant, negative.relevant});
   }
 
-  /// Positions of the selected candidates, ascending; `logits` receives the logits of all
-  /// candidates.
+  /// Positions of the selected candidates, ascending: of `wanted` in the whole batch, those in this
+  /// part. `logits` receives the logits of all candidates.
   std::vector<std::int64_t> select(const Embedded& embedded, const Decoder& decoder,
-                                   const Times& times, Tensor& logits) const {
+                                   const Times& times, std::int64_t wanted, Tensor& logits) const {
     const NoGradGuard no_grad;
     const Links& links = embedded.links;
     Tensor scores;
@@ -305,10 +314,16 @@ class CurnmMiner final : public NegativeMiner {
       logits = scores = of_links(whole_logits(decoder, links, embedded.z), links.candidates());
     }
     scores = scores.to(at::kCPU, at::kFloat).contiguous();
-    const std::span<const float> values(scores.data_ptr<float>(),
-                                        static_cast<std::size_t>(scores.numel()));
-    return by_row() ? top_of_rows(values, options_.pool, selected_of_row())
-                    : top(values, selected_of(links.positives().size));
+    const float* first = scores.data_ptr<float>();
+    std::vector<std::vector<float>> values = {{first, first + scores.numel()}};
+    if (by_row()) return top_of_rows(values[0], options_.pool, selected_of_row());
+    const BatchParts::Joined all = embedded.parts.join(std::move(values)).front();
+    const auto begin = static_cast<std::int64_t>(all.begin);
+    std::vector<std::int64_t> chosen;
+    for (const std::int64_t at : top(all.values, wanted)) {
+      if (at >= begin && at < begin + scores.numel()) chosen.push_back(at - begin);
+    }
+    return chosen;
   }
 
   /// The loss of the links, whose candidates are those at positions `chosen` of the pools.
@@ -317,6 +332,11 @@ class CurnmMiner final : public NegativeMiner {
     const Links& links = embedded.links;
     const Tensor zero = at::zeros({}, embedded.z.options());
     LossParts parts{.random = zero, .contrastive = zero};
+    // Of the whole batch: positives, selected and random ones.
+    std::array<double, 3> counts = {static_cast<double>(links.positives().size),
+                                    static_cast<double>(links.candidates().size),
+                                    static_cast<double>(links.extra().size)};
+    embedded.parts.sum(counts);
     Tensor logits;
     if (factors_ && options_.lambda > 0) {
       const Tensor owner = to_tensor(links.owner(), embedded.z.device());
@@ -325,17 +345,17 @@ class CurnmMiner final : public NegativeMiner {
             factor_logits(decoder, links, embedded.z,
                           relevant_factors(embedded, times, owner, chosen, &mined.measures));
         logits = split.whole;
-        parts.contrastive =
-            contrastive_loss(paired(split, links, owner), options_.contrast, embedded.path);
+        parts.contrastive = contrastive_loss(paired(split, links, owner), options_.contrast,
+                                             counts[1], embedded.path);
       } else {
         logits = whole_logits(decoder, links, embedded.z);
         const FrozenScope frozen(decoder);
-        const Embedded fixed{links, embedded.z.detach(), embedded.path};
+        const Embedded fixed{links, embedded.z.detach(), embedded.path, embedded.parts};
         const SplitLogits split =
             factor_logits(decoder, links, fixed.z,
                           relevant_factors(fixed, times, owner, chosen, &mined.measures));
-        parts.contrastive =
-            contrastive_loss(paired(split, links, owner), options_.contrast, embedded.path);
+        parts.contrastive = contrastive_loss(paired(split, links, owner), options_.contrast,
+                                             counts[1], embedded.path);
       }
     } else {
       logits = whole_logits(decoder, links, embedded.z);
@@ -343,11 +363,11 @@ class CurnmMiner final : public NegativeMiner {
     const Tensor positive = of_links(logits, links.positives());
     const Tensor selected = of_links(logits, links.candidates());
     const Tensor random = of_links(logits, links.extra());
-    parts.positive = mean(positive_bce(positive), embedded.path);
-    parts.selected = mean(negative_bce(selected), embedded.path);
-    if (random.numel() > 0) {
-      parts.random = mean(negative_bce(random), embedded.path);
-      mined.training_auc = training_auc(positive.detach(), random.detach());
+    parts.positive = share_of_mean(positive_bce(positive), counts[0], embedded.path);
+    parts.selected = share_of_mean(negative_bce(selected), counts[1], embedded.path);
+    if (counts[2] > 0) {
+      parts.random = share_of_mean(negative_bce(random), counts[2], embedded.path);
+      mined.training_auc = training_auc(positive.detach(), random.detach(), embedded.parts);
     }
     mined.loss = total_loss(parts, difficulty_.delta, options_.lambda);
     mined.losses = {{"positive", parts.positive.item<double>()},
@@ -359,11 +379,11 @@ class CurnmMiner final : public NegativeMiner {
   }
 
   void describe(const EventBatch& batch, const Candidates& candidates,
-                std::span<const std::int64_t> chosen, Mined& mined) const {
+                std::span<const std::int64_t> chosen, const BatchParts& parts, Mined& mined) const {
     if (mined.training_auc) mined.measures["training_auc"] = *mined.training_auc;
-    describe_pool(candidates, chosen, mined.candidate_logits, mined.measures);
-    mined.measures["false_negative_share"] =
-        false_negative_share(batch, candidates, chosen, *context_.events, *context_.past.pairs);
+    describe_pool(candidates, chosen, mined.candidate_logits, mined.measures, parts);
+    mined.measures["false_negative_share"] = false_negative_share(
+        batch, candidates, chosen, *context_.events, *context_.past.pairs, parts);
   }
 
   /// pi of the last epoch if every epoch makes progress.

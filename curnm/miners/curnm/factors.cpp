@@ -8,8 +8,10 @@
 
 namespace curnm {
 
-Tensor normalise(const Tensor& x, Path path) {
-  if (has_kernels(path, x)) return standardise(x);
+Tensor normalise(const Tensor& x, Path path, const BatchParts& parts) {
+  if (has_kernels(path, x)) return standardise(x, parts);
+  // Parts meet on the CPU.
+  if (!parts.whole()) return standardise(x.to(at::kCPU, at::kFloat), parts).to(x.options());
   const Tensor centred = x - x.mean();
   const Tensor spread = centred.square().mean().sqrt();
   // Differences that are only rounding errors must not be amplified, nor their gradients.
@@ -61,17 +63,18 @@ Factors::Factors(const Options& options)
                                                              options.shortest_time, options.path));
 }
 
-Factor Factors::positive(const Tensor& h_u, const Tensor& h_v, const Tensor& t) {
+Factor Factors::positive(const Tensor& h_u, const Tensor& h_v, const Tensor& t,
+                         const BatchParts& parts) {
   Factor factor{.gate = sigmoid_of(positive_gate_->context(h_u) + positive_gate_->own(h_v))};
   factor.relevant = h_v * factor.gate;
   if (time2vec_)
-    factor.relevant = factor.relevant * normalise(time2vec_->forward(t), options_.path);
+    factor.relevant = factor.relevant * normalise(time2vec_->forward(t), options_.path, parts);
   return factor;
 }
 
-Tensor Factors::recency(const Tensor& met, const Tensor& seen) {
+Tensor Factors::recency(const Tensor& met, const Tensor& seen, const BatchParts& parts) {
   if (!time2vec_) return {};
-  return normalise(time2vec_->sum(met, seen), options_.path);
+  return normalise(time2vec_->sum(met, seen), options_.path, parts);
 }
 
 Factor Factors::negative(const Factor& positive, const Tensor& owner, const Tensor& h_v,

@@ -2,14 +2,16 @@
 
 #include "curnm/nn/linear.h"
 #include "curnm/nn/path.h"
+#include "curnm/sampling/batch_parts.h"
 
 // Disentangling what drives an interaction from what does not: CurNM's equations about embeddings,
 // numbered as in the paper.
 
 namespace curnm {
 
-/// z(x) = (x - mean) / std + 1 over the whole tensor; ones where all of x is the same.
-Tensor normalise(const Tensor& x, Path path = Path::kFast);
+/// z(x) = (x - mean) / std + 1 over the whole tensor, in all parts of the batch; ones where all of
+/// x is the same.
+Tensor normalise(const Tensor& x, Path path = Path::kFast, const BatchParts& parts = whole_batch());
 
 /// Time2Vec (Kazemi et al. 2019, arXiv 1907.05321v1) with a linear map on top: t2v(t)[0] = w_0 t +
 /// b_0, t2v(t)[i] = sin(w_i t + b_i), then D outputs.
@@ -60,7 +62,7 @@ struct Factor {
 };
 
 /// The gates and the temporal factor. Rows of negatives belong to positives by `owner`: row r is a
-/// candidate of positive owner[r].
+/// candidate of positive owner[r]. Temporal factors are normalised over all parts of the batch.
 class Factors : public Module {
  public:
   struct Options {
@@ -73,11 +75,12 @@ class Factors : public Module {
   explicit Factors(const Options& options);
 
   /// Eqs. (7) and (8): h_v+ gated by h_u, enhanced by the time t of the positive. [B,D]
-  Factor positive(const Tensor& h_u, const Tensor& h_v, const Tensor& t);
+  Factor positive(const Tensor& h_u, const Tensor& h_v, const Tensor& t,
+                  const BatchParts& parts = whole_batch());
 
   /// The temporal factor of Eq. (10): z(t2v(t_uv-) + t2v(t_v-)) over all candidates of a batch,
   /// [n,D]; undefined without temporal enhancement.
-  Tensor recency(const Tensor& met, const Tensor& seen);
+  Tensor recency(const Tensor& met, const Tensor& seen, const BatchParts& parts = whole_batch());
 
   /// Eqs. (9) and (10): h_v- gated by the relevant factor of its positive, enhanced by `recency` of
   /// the same rows. [n,D]

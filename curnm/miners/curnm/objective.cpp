@@ -13,6 +13,11 @@ Tensor closeness(const FactorLogits& logits, double beta, FactorScores scores) {
 }
 
 Tensor contrastive_loss(const FactorLogits& logits, Contrast kind, Path path) {
+  return contrastive_loss(logits, kind, static_cast<double>(logits.negative_relevant.numel()),
+                          path);
+}
+
+Tensor contrastive_loss(const FactorLogits& logits, Contrast kind, double count, Path path) {
   const bool raw = kind == Contrast::kRaw;
   const auto score = [&](const Tensor& x) { return raw ? sigmoid_of(x) : x; };
   const Tensor positive_r = score(logits.positive_relevant);
@@ -22,9 +27,9 @@ Tensor contrastive_loss(const FactorLogits& logits, Contrast kind, Path path) {
   const auto loss = [&](const Tensor& difference) {
     return raw ? -difference : softplus_of(-difference) / 4;
   };
-  return mean(loss(positive_r - positive_ir) + loss(positive_r - negative_r) +
-                  loss(negative_ir - negative_r) + loss(negative_ir - positive_ir),
-              path);
+  return share_of_mean(loss(positive_r - positive_ir) + loss(positive_r - negative_r) +
+                           loss(negative_ir - negative_r) + loss(negative_ir - positive_ir),
+                       count, path);
 }
 
 Tensor total_loss(const LossParts& parts, double delta, double lambda) {

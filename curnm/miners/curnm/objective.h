@@ -24,6 +24,8 @@ Tensor closeness(const FactorLogits& logits, double beta,
 /// Eq. (13), averaged over the candidates. kLogSigmoid: each of the four differences d as
 /// -log sigmoid(d) / 4 of logits, as in DENS; kRaw: as printed, of probabilities.
 Tensor contrastive_loss(const FactorLogits& logits, Contrast kind, Path path = Path::kFast);
+/// The share of these candidates in the average over `count`.
+Tensor contrastive_loss(const FactorLogits& logits, Contrast kind, double count, Path path);
 
 /// Eq. (14): L_pos + delta L_rand + (1 - delta) L_sel + lambda L_con. The term mu |Theta|^2 is
 /// weight decay, which the optimiser applies.
