@@ -7,11 +7,13 @@
 #include "curnm/base/error.h"
 #include "curnm/base/parallel.h"
 #include "curnm/graph/search.h"
+#include "curnm/sampling/transitions.h"
 
 namespace curnm {
 namespace {
 
 constexpr std::int64_t kRecent = 32;
+constexpr std::size_t kLastMet = 2;
 constexpr std::int64_t kRowsPerThread = 256;  // at least
 
 float log_count(std::int64_t count) {
@@ -63,6 +65,9 @@ struct PairStatistics::Node {
   float age_as_destination = 0;
   float mean_gap = 0;
   float pace = 0;
+  // Whom it met at its newest times, as Transitions has it, and in how many events these were.
+  std::array<NodeId, kLastMet> last_met;
+  std::array<std::int64_t, kLastMet> events_of_last_met;
 };
 
 /// How often each node is among the newest partners of another: a table of a few cache lines.
@@ -126,6 +131,35 @@ std::span<const NodeId> PairStatistics::recent(const Node& node) const {
   return past_.graph->partners().subspan(index(node.past.end - count), index(count));
 }
 
+void PairStatistics::find_last_met(Node& node) const {
+  const auto partners = past_.graph->partners();
+  const auto times = past_.graph->times();
+  node.last_met.fill(kNoNode);
+  std::int64_t at = node.past.end;
+  for (std::size_t i = 0; i < kLastMet && at > node.past.begin; ++i) {
+    const std::int64_t newest = at - 1;
+    while (at > node.past.begin && times[index(at - 1)] == times[index(newest)]) {
+      if (newest - --at == Transitions::kMostAtOnce) return;
+    }
+    node.last_met[i] = partners[index(newest)];
+    node.events_of_last_met[i] = past_.graph->before(node.last_met[i], node.t).size();
+  }
+}
+
+/// How often others went on to that node from whom this one met last.
+void PairStatistics::write_next(const Node& node, NodeId to, float* out) const {
+  std::array<Activity, kLastMet> next = {};
+  std::array<float, kLastMet> shares = {};
+  for (std::size_t i = 0; i < kLastMet && node.last_met[i] != kNoNode; ++i) {
+    next[i] = past_.transitions->before(node.last_met[i], to, node.t);
+    shares[i] = share(next[i].count, node.events_of_last_met[i]);
+  }
+  out[0] = log_count(next[0].count);
+  out[1] = shares[0];
+  out[2] = static_cast<float>(ages_(next[0].last, node.t));
+  out[3] = shares[1];
+}
+
 std::vector<float> PairStatistics::of_nodes(const Roots& roots) const {
   std::vector<float> rows(roots.nodes.size() * kNodeStatistics.size());
   parallel_for(std::ssize(roots.nodes), kRowsPerThread, [&](std::int64_t begin, std::int64_t end) {
@@ -176,7 +210,7 @@ void PairStatistics::write_pair(const Links& links, std::int64_t link, const Nod
     recent_uv += partner == src ? 1 : 0;
     common += of_u.count(partner);
   }
-  const std::array<float, kPairStatistics.size()> row = {
+  std::array<float, kPairStatistics.size()> row = {
       u.age,
       v.age,
       last == uv.last ? age_uv : age_vu,
@@ -203,6 +237,8 @@ void PairStatistics::write_pair(const Links& links, std::int64_t link, const Nod
       u.pace,
       v.pace,
   };
+  write_next(u, dst, row.data() + row.size() - 8);
+  write_next(v, src, row.data() + row.size() - 4);
   std::copy(row.begin(), row.end(), out);
 }
 
@@ -212,6 +248,7 @@ std::vector<float> PairStatistics::of_pairs(const Links& links) const {
   parallel_for(std::ssize(nodes), kRowsPerThread, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = index(begin); i < index(end); ++i) {
       nodes[i] = node(roots.nodes[i], roots.times[i]);
+      find_last_met(nodes[i]);
     }
   });
   std::vector<float> rows(index(links.size()) * kPairStatistics.size());

@@ -32,7 +32,7 @@ inline constexpr std::array<std::string_view, 9> kNodeStatistics = {
 };
 
 /// Statistics of a pair: source u asks about destination v.
-inline constexpr std::array<std::string_view, 25> kPairStatistics = {
+inline constexpr std::array<std::string_view, 33> kPairStatistics = {
     // ages: since the last event of u, of v, of the two together in either direction
     "age_u", "age_v", "age_pair",
     // counts: events, distinct partners, share of the pair in the events of each
@@ -45,7 +45,11 @@ inline constexpr std::array<std::string_view, 25> kPairStatistics = {
     // among the 32 newest events of each: v with u, u with v, common partners
     "recent_vu", "recent_uv", "recent_common",
     // pace: the age against the mean gap between events
-    "pace_u", "pace_v"};
+    "pace_u", "pace_v",
+    // next: how often others went on from whom u met last to v, as a count, as a share of what that
+    // one was in, and when last; from the one before that, as a share; and from v's partners to u
+    "next_v", "next_share_v", "next_age_v", "next_share_v2", "next_u", "next_share_u", "next_age_u",
+    "next_share_u2"};
 
 inline constexpr std::int64_t kNodeStatisticsWidth = std::ssize(kNodeStatistics);
 inline constexpr std::int64_t kPairStatisticsWidth = std::ssize(kPairStatistics);
@@ -66,6 +70,8 @@ class PairStatistics {
   struct RecentPartners;
   Node node(NodeId node, Timestamp t) const;
   std::span<const NodeId> recent(const Node& node) const;
+  void find_last_met(Node& node) const;
+  void write_next(const Node& node, NodeId to, float* out) const;
   void write_pair(const Links& links, std::int64_t link, const Node& u, const Node& v,
                   const RecentPartners& of_u, float* out) const;
 
