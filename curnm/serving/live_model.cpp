@@ -126,8 +126,8 @@ struct LiveModel::Parts {
         node_features = to_tensor(base.node_features, trained.scales.nodes, device);
       }
     }
+    if (base.edge_features.width == 0) return;  // then events take no room in a model
     event_room = room_for(network.log().size());
-    if (base.edge_features.width == 0) return;
     const Tensor known = edge_features.defined()
                              ? edge_features
                              : to_tensor(base.edge_features, trained.scales.edges, device);
@@ -522,7 +522,7 @@ struct LiveModel::Parts {
   LiveNetwork network;
   std::vector<float> features;  // raw, of the appended events
   NodeId node_room = 0;
-  std::int64_t event_room = 0;
+  std::int64_t event_room = std::numeric_limits<std::int64_t>::max();
   Tensor edge_features;
   Tensor node_features;
   std::unique_ptr<Follower> present;
