@@ -184,6 +184,25 @@ INSTANTIATE_TEST_SUITE_P(Registry, EveryLiveModel,
                          ::testing::Values("light", "tgn", "jodie", "dysat"),
                          [](const auto& model) { return model.param; });
 
+// There is room for 1,024 more events at first.
+TEST(LiveModelTest, MoreEventsThanThereIsRoomFor) {
+  const Dataset whole = whole_network(/*features=*/true);
+  const Dataset base = whole.head({400, whole.events.num_nodes});
+  const StreamEvents events = what_follows(whole, 400);
+  ASSERT_GT(events.size(), 1024);
+  const TrainedModel made = trained("tgn", base);
+  for (const Keep& keep : {Keep{}, Keep{.events = 300}}) {
+    LiveModel live(made, base, keep);
+    for (std::int64_t begin = 0; begin < events.size(); begin += 90) {
+      live.append(part(events, begin, std::min(events.size(), begin + 90)));
+      live.top("3", std::nullopt, 5, Question::kDestination, Seen::kIncluded);
+    }
+    const Predictor predictor(made, grown(base, events), keep);
+    const Timestamp now = std::nextafter(predictor.dataset().events.time.back(), -kNever);
+    expect_same_answers(live, predictor, now, std::nullopt);
+  }
+}
+
 TEST(LiveModelTest, ASketchOfWalksFollowsToo) {
   follow("light", {{"epochs", "1"}, {"decoder", "pair"}, {"walk", "on"}}, /*features=*/false);
 }
