@@ -47,6 +47,26 @@ def tell(url, events, rate, per_request, end, counts):
             time.sleep(max(0, due - time.monotonic()))
 
 
+def known(client, names):
+    """Those of the names that the server has: others would be refused, which costs nothing."""
+    found = []
+    for name in names:
+        try:
+            client.node(name)
+            found.append(name)
+        except client_module.ServerError:
+            pass
+    return found
+
+
+def resident(client):
+    """Megabytes of memory that the server has."""
+    for line in client.metrics().splitlines():
+        if line.startswith("curnm_resident_bytes "):
+            return float(line.split()[1]) / 1e6
+    return 0.0
+
+
 def ask(url, sources, rate, end, latencies):
     with Client(url) as client:
         due = time.monotonic() + random.random() / rate
@@ -72,6 +92,7 @@ def main():
         rows = list(csv.DictReader(file))
     with Client(arguments.url) as client:
         events = stream(rows, client.health()["newest"])
+        memory = resident(client)
         if arguments.fill:
             ready = [take(events, arguments.fill)
                      for _ in range(int(arguments.seconds * 20000 / arguments.fill))]
@@ -83,9 +104,10 @@ def main():
                 if time.monotonic() - begin > arguments.seconds:
                     break
             print(f"{arguments.fill} per request, one client: "
-                  f"{done / (time.monotonic() - begin):.0f} events/s")
+                  f"{done / (time.monotonic() - begin):.0f} events/s; "
+                  f"memory {memory:.0f} MB, after {done} events {resident(client):.0f} MB")
             return
-    sources = sorted({row["src"] for row in rows})
+        sources = known(client, sorted({row["src"] for row in rows}))
     end = time.monotonic() + arguments.seconds
     counts, latencies = [0], []
     threads = [threading.Thread(target=tell, args=(arguments.url, events, arguments.events_rate,
@@ -102,6 +124,8 @@ def main():
     at = lambda share: 1000 * latencies[min(len(latencies) - 1, int(share * len(latencies)))]
     print(f"{counts[0] / arguments.seconds:.0f} events/s, {len(latencies) / arguments.seconds:.0f} "
           f"questions/s: p50 {at(.5):.1f} ms, p99 {at(.99):.1f} ms, most {1000 * latencies[-1]:.1f} ms")
+    with Client(arguments.url) as client:
+        print(f"memory {memory:.0f} MB, after {counts[0]} events {resident(client):.0f} MB")
 
 
 if __name__ == "__main__":

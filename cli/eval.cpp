@@ -8,6 +8,7 @@
 #include "cli/backtest.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/predictor.h"
 #include "cli/print.h"
 #include "cli/process.h"
 #include "cli/test_table.h"
@@ -36,6 +37,7 @@ struct EvalFlags {
   std::string to;
   std::string periods = BacktestFlags().periods;
   std::string report;
+  std::string keep;
   std::int64_t threads = 0;
   GivenOptions given;  // of the task
   GivenOptions read;
@@ -98,7 +100,7 @@ void refuse_fixed_options(const EvalFlags& flags) {
 /// model's file does not say how its network was split, and a network that has grown would be split
 /// elsewhere.
 bool is_backtest(const EvalFlags& flags, const CLI::App& command) {
-  for (const char* flag : {"--from", "--to", "--periods", "--report"}) {
+  for (const char* flag : {"--from", "--to", "--periods", "--report", "--keep"}) {
     if (command.count(flag) > 0) return true;
   }
   if (!flags.model.empty() || !flags.negatives.empty()) return false;
@@ -118,7 +120,8 @@ void test_by_periods(const EvalFlags& flags, const CLI::App& command) {
   run_backtest({.model = {.run = flags.target,
                           .data = flags.data,
                           .read = flags.read,
-                          .threads = flags.threads},
+                          .threads = flags.threads,
+                          .keep = flags.keep},
                 .task = flags.given,
                 .from = flags.from,
                 .to = flags.to,
@@ -299,6 +302,8 @@ void add_eval(CLI::App& app) {
       ->group(periods);
   command->add_option("--report", flags->report, "file for a page with a chart of each figure")
       ->group(periods);
+  add_keep_flag(*command, flags->keep);
+  command->get_option("--keep")->group(periods);
   std::string names;
   for (const BaselineEntry& entry : baselines()) names += fmt::format("{} ", entry.name);
   command->add_option("--model", flags->model, "a rule without learning: " + names);

@@ -17,6 +17,13 @@ void PredictorFlags::add_to(CLI::App& command) {
                      "the run's network, where it is now; later events may have been added");
   add_read_flags(command, read);
   command.add_option("--threads", threads, "0: OMP_NUM_THREADS or all cores");
+  add_keep_flag(command, keep);
+}
+
+void add_keep_flag(CLI::App& command, std::string& keep) {
+  command.add_option("--keep", keep,
+                     "look up this much of the past only, and up to a quarter more: a number of "
+                     "events, or an age such as 12h or 30d; memories have seen everything");
 }
 
 ModelAndEvents open_model_and_events(const std::string& run, const std::string& data,
@@ -37,9 +44,10 @@ ModelAndEvents open_model_and_events(const std::string& run, const std::string& 
 }
 
 Predictor open_predictor(const PredictorFlags& flags) {
+  const Keep keep = parse_keep(flags.keep);  // mistakes first
   set_threads(flags.threads);
   ModelAndEvents opened = open_model_and_events(flags.run, flags.data, flags.read);
-  return {std::move(opened.model), std::move(opened.events)};
+  return {std::move(opened.model), std::move(opened.events), keep};
 }
 
 std::vector<NodeId> NodeList::known() const {

@@ -15,6 +15,7 @@ struct PredictorFlags {
   std::string data;  // empty: where the network was
   GivenOptions read;
   std::int64_t threads = 0;
+  std::string keep;  // as parse_keep; empty: everything
 
   void add_to(CLI::App& command);
 };
@@ -27,6 +28,9 @@ struct ModelAndEvents {
 /// Opens a run's folder or an exported file, with the network as `data` has it, or as it was.
 ModelAndEvents open_model_and_events(const std::string& run, const std::string& data,
                                      const GivenOptions& read);
+
+/// --keep, as text for parse_keep.
+void add_keep_flag(CLI::App& command, std::string& keep);
 
 /// Sets the threads and opens what can be asked.
 Predictor open_predictor(const PredictorFlags& flags);

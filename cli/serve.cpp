@@ -29,6 +29,7 @@ struct ServeFlags {
   std::string state;
   std::string token_file;
   std::string late = "refuse";
+  std::string keep;
   GivenOptions read;
   std::int64_t workers = 0;
   std::int64_t threads = 1;
@@ -109,6 +110,7 @@ void run_serve(const ServeFlags& flags) {
   ServiceOptions options = flags.service;
   options.state = state_folder(flags);
   options.token = read_token(flags.token_file);
+  options.keep = parse_keep(flags.keep);
   options.late = flags.late == "accept" ? Late::kAccept : Late::kRefuse;
   options.snapshot_bytes = flags.snapshot_megabytes << 20;
   if (options.token.empty() && !is_loopback(address.host)) {
@@ -175,6 +177,7 @@ void add_serve(CLI::App& app) {
                    "events before the newest one: refuse them, or accept them for the log only")
       ->check(CLI::IsMember({"refuse", "accept"}))
       ->capture_default_str();
+  add_keep_flag(*command, flags->keep);
   command->add_option("--workers", flags->workers, "requests that are answered at once; 0: cores")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();

@@ -9,8 +9,8 @@ set(CURNM_CORE_HEADERS
     evaluation/baselines.h evaluation/evaluate.h evaluation/goal.h evaluation/measured.h
     evaluation/metrics.h evaluation/negatives.h evaluation/ranking_negatives.h evaluation/results.h
     evaluation/scorer.h evaluation/task.h evaluation/task_features.h
-    graph/activity.h graph/blocks.h graph/event_log.h graph/roles.h graph/split.h graph/statistics.h
-    graph/temporal_graph.h
+    graph/activity.h graph/blocks.h graph/event_log.h graph/keep.h graph/roles.h
+    graph/split.h graph/statistics.h graph/temporal_graph.h
     runs/run_folder.h
     sampling/batch_parts.h sampling/candidates.h sampling/distinct.h sampling/event_batch.h
     sampling/event_draws.h sampling/history.h sampling/indices.h sampling/links.h sampling/negative_kinds.h

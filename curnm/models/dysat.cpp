@@ -1,3 +1,4 @@
+#include <mutex>
 #include <numeric>
 
 #include "curnm/base/distinct_rows.h"
@@ -5,6 +6,7 @@
 #include "curnm/models/model.h"
 #include "curnm/models/snapshot_length.h"
 #include "curnm/nn/fused.h"
+#include "curnm/nn/kept_rows.h"
 #include "curnm/nn/linear.h"
 #include "curnm/nn/temporal_attention.h"
 #include "curnm/nn/tensors.h"
@@ -72,6 +74,10 @@ class Dysat final : public Model {
 
   std::int64_t width() const override { return options_.width; }
 
+  void reuse_states() override {
+    if (first_->has_tables()) kept_ = std::make_unique<Kept>(context_.num_nodes);
+  }
+
   std::unique_ptr<Sample> sample(const Roots& roots, Timestamp now, const Rng& key) const override {
     auto sampled = std::make_unique<Snapshots>();
     DistinctRows requested(context_.num_nodes);
@@ -102,6 +108,13 @@ class Dysat final : public Model {
     std::vector<std::int64_t> rows;    // [U,K]
     std::vector<std::int32_t> counts;  // [U]
     Timestamp now = 0;                 // of the batch
+  };
+  /// What features are mapped to in the first layer: the same at all times, in every snapshot.
+  struct Kept {
+    explicit Kept(NodeId num_nodes) : roots(num_nodes), neighbors(num_nodes) {}
+    std::mutex mutex;
+    KeptRows roots;
+    KeptRows neighbors;
   };
   struct Snapshots final : Sample {
     std::vector<std::int64_t> of_roots;  // [R]: rows among the requested nodes
@@ -156,12 +169,46 @@ class Dysat final : public Model {
   /// Embeddings of the requested nodes in one snapshot: the first layer for them and their
   /// neighbours, each once, then the second layer for the requested ones.
   Tensor embed_snapshot(const Snapshot& snapshot, const Rng& key) const {
-    const Tensor states =
-        linear(features_.index_select(0, to_tensor(snapshot.nodes, context_.device)), *input_,
-               context_.path);
-    const Tensor first =
-        first_->forward(states, neighborhood(snapshot, std::ssize(snapshot.counts)), key.split(2));
+    Neighborhood hood = neighborhood(snapshot, std::ssize(snapshot.counts));
+    const Tensor first = kept_ && !is_training() && !snapshot.nodes.empty()
+                             ? first_of_kept(snapshot.nodes, std::move(hood))
+                             : first_->forward(states(snapshot.nodes), hood, key.split(2));
     return second_->forward(first, neighborhood(snapshot, snapshot.num_requested), key.split(3));
+  }
+
+  /// [n,D]
+  Tensor states(std::span<const std::int64_t> nodes) const {
+    return linear(features_.index_select(0, to_tensor(nodes, context_.device)), *input_,
+                  context_.path);
+  }
+
+  /// The first layer from what is kept of the nodes, without gradients.
+  Tensor first_of_kept(const std::vector<std::int64_t>& nodes, Neighborhood hood) const {
+    const NoGradGuard no_grad;
+    const std::vector<std::int64_t> versions(nodes.size(), 0);  // features do not change
+    const auto states_of = [&](std::span<const std::int64_t> positions) {
+      std::vector<std::int64_t> some;
+      for (const std::int64_t i : positions) some.push_back(nodes[index(i)]);
+      return states(some);
+    };
+    const auto roots_of_layer = std::span(nodes).first(index(hood.num_roots));
+    std::unique_lock lock(kept_->mutex);
+    const KeptRows::Found roots =
+        kept_->roots.find(roots_of_layer, std::span(versions).first(roots_of_layer.size()),
+                          [&](std::span<const std::int64_t> missing) -> std::vector<Tensor> {
+                            AttentionTables made = first_->root_tables(states_of(missing));
+                            return {made.q, made.own};
+                          });
+    const KeptRows::Found neighbors = kept_->neighbors.find(
+        nodes, versions, [&](std::span<const std::int64_t> missing) -> std::vector<Tensor> {
+          return {first_->neighbor_table(states_of(missing))};
+        });
+    lock.unlock();
+    for (std::int64_t& root : hood.roots) root = roots.rows[index(root)];
+    for (std::int64_t& row : hood.rows) row = neighbors.rows[index(row)];
+    return first_->forward(
+        AttentionTables{.q = roots.tables[0], .own = roots.tables[1], .kv = neighbors.tables[0]},
+        hood);
   }
 
   /// The recurrence from one snapshot to the next newer one; an undefined state is 0.
@@ -179,6 +226,7 @@ class Dysat final : public Model {
   std::shared_ptr<TemporalAttention> first_;
   std::shared_ptr<TemporalAttention> second_;
   std::shared_ptr<RecurrentCell> combine_;
+  std::unique_ptr<Kept> kept_;
 };
 
 }  // namespace

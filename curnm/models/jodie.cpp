@@ -41,6 +41,11 @@ class Jodie final : public MemoryModel {
             "projection", std::make_shared<Linear>(1, options.width, /*with_bias=*/false))),
         norm_(register_module("norm", std::make_shared<LayerNorm>(options.width))) {}
 
+  void reuse_states() override {
+    MemoryModel::reuse_states();
+    kept_norms_ = std::make_unique<KeptRows>(num_states());
+  }
+
   Tensor embed(const Roots& roots, const Sample*, const Rng& key) const override {
     StateRows rows(context().num_nodes);
     std::vector<std::int64_t> root_rows;
@@ -53,9 +58,8 @@ class Jodie final : public MemoryModel {
       const double wait = std::max(roots.times[r] - memory().state_time(node, with_mail), 0.0);
       waits.push_back(static_cast<float>(std::log1p(wait) / log_span));
     }
-    const Tensor normed = layer_norm(states(rows), norm_->weight, norm_->bias, context().path);
     const Tensor known =
-        is_training() ? keyed_dropout(normed, dropout_, dropout_keys(rows), key) : normed;
+        reuses_states() && rows.size() > 0 ? kept_norms(rows, root_rows) : norms(rows, key);
     const Tensor of_roots = to_tensor(root_rows, context().device);
     const Tensor wait = to_tensor(waits, context().device);
     if (has_kernels(context().path, known)) {
@@ -65,6 +69,27 @@ class Jodie final : public MemoryModel {
   }
 
  private:
+  Tensor normed(const Tensor& states) const {
+    return layer_norm(states, norm_->weight, norm_->bias, context().path);
+  }
+  /// LayerNorm(s') of all states, with dropout while training. [U,D]
+  Tensor norms(const StateRows& rows, const Rng& key) const {
+    const Tensor all = normed(states(rows));
+    return is_training() ? keyed_dropout(all, dropout_, dropout_keys(rows), key) : all;
+  }
+  /// The same from what is kept; `root_rows` become rows of the result.
+  Tensor kept_norms(const StateRows& rows, std::vector<std::int64_t>& root_rows) const {
+    const NoGradGuard no_grad;
+    const auto lock = lock_kept();
+    std::vector<std::int64_t> all(index(rows.size()));
+    std::iota(all.begin(), all.end(), 0);
+    const KeptRows::Found found = reuse(
+        *kept_norms_, rows, all,
+        [&](const StateRows& changed) -> std::vector<Tensor> { return {normed(states(changed))}; });
+    for (std::int64_t& row : root_rows) row = found.rows[index(row)];
+    return found.tables.front();
+  }
+
   /// A dropout key per state, which changes whenever the state does.
   std::vector<std::uint64_t> dropout_keys(const StateRows& rows) const {
     std::vector<std::uint64_t> keys;
@@ -78,6 +103,7 @@ class Jodie final : public MemoryModel {
   double dropout_;
   std::shared_ptr<Linear> projection_;
   std::shared_ptr<LayerNorm> norm_;
+  std::unique_ptr<KeptRows> kept_norms_;
 };
 
 }  // namespace

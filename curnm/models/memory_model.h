@@ -1,11 +1,16 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <numeric>
 #include <vector>
 
 #include "curnm/models/fields.h"
 #include "curnm/models/model.h"
+#include "curnm/nn/fused.h"
+#include "curnm/nn/kept_rows.h"
 #include "curnm/nn/linear.h"
 #include "curnm/nn/node_memory.h"
 #include "curnm/nn/tensors.h"
@@ -25,6 +30,11 @@ class MemoryModel : public Model {
     return memory_->state_before(batch);
   }
   void undo(const std::vector<Tensor>& before) override { memory_->undo(before); }
+  void drop_events(EventId count) override { memory_->drop_events(count); }
+  void reuse_states() override {
+    if (!memory_->rows_are_independent()) return;
+    kept_ = std::make_unique<Kept>(num_states());
+  }
 
  protected:
   struct MemorySettings {
@@ -67,14 +77,58 @@ class MemoryModel : public Model {
     return remembered + linear(features, *features_, context_.path);
   }
 
+  // What is kept of states, if anything is. Several threads may embed at once: one at a time may
+  // look for rows and add to them.
+  bool reuses_states() const { return kept_ != nullptr && !is_training(); }
+  std::unique_lock<std::mutex> lock_kept() const { return std::unique_lock(kept_->mutex); }
+  /// Keys of states are below this.
+  std::int64_t num_states() const { return 2 * std::int64_t{context_.num_nodes}; }
+
+  /// What `compute` makes of the states `wanted`, rows of `rows`, each once: of those that `kept`
+  /// does not have as they are now. Result: rows of `wanted`. REQUIRES: lock_kept.
+  using Compute = std::function<std::vector<Tensor>(const StateRows& changed)>;
+  KeptRows::Found reuse(KeptRows& kept, const StateRows& rows, std::span<const std::int64_t> wanted,
+                        const Compute& compute) const {
+    std::vector<std::int64_t> keys;
+    std::vector<std::int64_t> versions;
+    for (const std::int64_t row : wanted) {
+      keys.push_back(rows.key(row));
+      versions.push_back(memory_->version(rows.node(row)));
+    }
+    return kept.find(keys, versions, [&](std::span<const std::int64_t> missing) {
+      StateRows changed(context_.num_nodes);
+      for (const std::int64_t i : missing) {
+        const std::int64_t row = wanted[index(i)];
+        changed.row(rows.node(row), rows.with_mail(row));
+      }
+      return compute(changed);
+    });
+  }
+  /// `states`, of those that are kept. REQUIRES: lock_kept.
+  Tensor kept_states(const StateRows& rows) const {
+    std::vector<std::int64_t> all(index(rows.size()));
+    std::iota(all.begin(), all.end(), 0);
+    const KeptRows::Found found =
+        reuse(kept_->states, rows, all,
+              [&](const StateRows& changed) -> std::vector<Tensor> { return {states(changed)}; });
+    return select_rows(found.tables.front(), to_tensor(found.rows, context_.device), context_.path);
+  }
+
   const NodeMemory& memory() const { return *memory_; }
   const ModelContext& context() const { return context_; }
 
  private:
+  struct Kept {
+    explicit Kept(std::int64_t num_states) : states(num_states) {}
+    std::mutex mutex;
+    KeptRows states;
+  };
+
   std::int64_t width_;
   ModelContext context_;
   std::shared_ptr<NodeMemory> memory_;
   std::shared_ptr<Linear> features_;
+  std::unique_ptr<Kept> kept_;
 };
 
 }  // namespace curnm

@@ -59,6 +59,12 @@ class Model : public Module {
   /// Embeddings of the roots, [R,D], from their sample. The key decides dropout.
   virtual Tensor embed(const Roots& roots, const Sample* sample, const Rng& key) const = 0;
 
+  /// From now on, what has been computed from the state of a node is kept, and used again while
+  /// that state stays the same: the same bits in less time, for some memory. For models in
+  /// evaluation mode whose weights do not change; embeddings then have no gradients. Nothing where
+  /// a model has no such thing, or where a row of its results depends on other rows.
+  virtual void reuse_states() {}
+
   /// Shows the model the positives of a batch, after they have been scored and learned from.
   virtual void observe(const EventBatch&) {}
   /// Resets the model to the state before any event.
@@ -70,6 +76,10 @@ class Model : public Module {
   /// a question and taken back. The whole state unless a model knows better.
   virtual std::vector<Tensor> state_before(const EventBatch&) const { return state(); }
   virtual void undo(const std::vector<Tensor>& before) { set_state(before); }
+  /// The first `count` events of the log are gone, and the others have numbers from 0 on: a model
+  /// whose state refers to events must let go of those. No embedding changes. REQUIRES: they have
+  /// been observed, and are earlier than anything that will be asked or observed.
+  virtual void drop_events(EventId /*count*/) {}
 
  protected:
   const Past& past() const { return past_; }

@@ -1,3 +1,6 @@
+#include <numeric>
+#include <utility>
+
 #include "curnm/models/memory_model.h"
 #include "curnm/nn/temporal_attention.h"
 
@@ -57,17 +60,76 @@ class Tgn final : public MemoryModel {
     return recent;
   }
 
+  void reuse_states() override {
+    if (!attention_->has_tables()) return;
+    MemoryModel::reuse_states();
+    projected_ = std::make_unique<Projected>(num_states());
+  }
+
   Tensor embed(const Roots& roots, const Sample* sample, const Rng& key) const override {
     StateRows rows(context().num_nodes);
-    const Neighborhood hood =
+    Neighborhood hood =
         neighborhood(roots, static_cast<const RecentEvents*>(sample)->neighbors, rows);
-    return attention_->forward(states(rows), hood, key);
+    if (!reuses_states() || roots.nodes.empty())
+      return attention_->forward(states(rows), hood, key);
+    const NoGradGuard no_grad;
+    const AttentionTables tables = kept_tables(rows, hood);  // changes the rows of `hood`
+    return attention_->forward(tables, hood);
   }
 
  private:
   struct RecentEvents final : Sample {
     Neighbors neighbors;
   };
+  struct Projected {
+    explicit Projected(std::int64_t num_states) : roots(num_states), neighbors(num_states) {}
+    KeptRows roots;      // q, qt, qe, own
+    KeptRows neighbors;  // kv
+  };
+
+  /// What the states are mapped to, from what is kept; the rows of `hood` become rows of it.
+  AttentionTables kept_tables(const StateRows& rows, Neighborhood& hood) const {
+    std::vector<std::int64_t> of_roots(index(hood.num_roots));
+    std::iota(of_roots.begin(), of_roots.end(), 0);
+    std::vector<std::int64_t> of_neighbors;
+    std::vector<char> is_listed(index(rows.size()), 0);
+    for_each_slot(hood, [&](std::int64_t& row) {
+      if (std::exchange(is_listed[index(row)], 1) == 0) of_neighbors.push_back(row);
+    });
+
+    const auto lock = lock_kept();
+    const KeptRows::Found as_roots = reuse(
+        projected_->roots, rows, of_roots, [&](const StateRows& changed) -> std::vector<Tensor> {
+          AttentionTables made = attention_->root_tables(kept_states(changed));
+          return {made.q, made.qt, made.qe, made.own};
+        });
+    const KeptRows::Found as_neighbors =
+        reuse(projected_->neighbors, rows, of_neighbors,
+              [&](const StateRows& changed) -> std::vector<Tensor> {
+                return {attention_->neighbor_table(kept_states(changed))};
+              });
+
+    for (std::int64_t& root : hood.roots) root = as_roots.rows[index(root)];
+    std::vector<std::int64_t> at(index(rows.size()), 0);
+    for (std::size_t i = 0; i < of_neighbors.size(); ++i) {
+      at[index(of_neighbors[i])] = as_neighbors.rows[i];
+    }
+    for_each_slot(hood, [&](std::int64_t& row) { row = at[index(row)]; });
+    AttentionTables tables{.q = as_roots.tables[0],
+                           .qt = as_roots.tables[1],
+                           .qe = as_roots.tables[2],
+                           .own = as_roots.tables[3]};
+    if (!of_neighbors.empty()) tables.kv = as_neighbors.tables[0];
+    return tables;
+  }
+  /// Calls visit(row) for the slots that have a neighbour.
+  template <class Visit>
+  static void for_each_slot(Neighborhood& hood, const Visit& visit) {
+    for (std::size_t r = 0; r < hood.roots.size(); ++r) {
+      const std::size_t first = r * index(hood.neighbors);
+      for (std::size_t j = 0; j < index(hood.counts[r]); ++j) visit(hood.rows[first + j]);
+    }
+  }
 
   /// The events of `recent` as input of attention; the states they need are collected in `rows`,
   /// those of the roots first.
@@ -105,6 +167,7 @@ class Tgn final : public MemoryModel {
 
   std::int64_t neighbors_;
   std::shared_ptr<TemporalAttention> attention_;
+  std::unique_ptr<Projected> projected_;  // what is kept
 };
 
 }  // namespace

@@ -183,58 +183,66 @@ struct LayerCall : torch::CustomClassHolder {
   Activations activations;
 };
 
-/// The whole layer, [R,D]. Fills call.activations.
+/// map^T q, head by head: q·(map x) = (map^T q)·x, and there are fewer queries than neighbours.
+Tensor map_queries(const Tensor& q, const Tensor& map, std::int64_t heads) {
+  if (!is_present(map)) return {};
+  const Tensor mapped = empty_matrix(q.size(0), heads * map.size(1));
+  for (std::int64_t h = 0; h < heads; ++h) {
+    multiply_into(head_columns(q, h, heads), head_rows(map, h, heads),
+                  head_columns(mapped, h, heads));
+  }
+  return mapped;
+}
+
+/// Fills all but kv.
+void project_queries(const Tensor& states, const AttentionWeights& w, const Tensor& now,
+                     std::int64_t heads, Projections& p) {
+  p.q = affine(states, w.query,
+               now.defined() ? affine(now, w.query_time, w.query_bias) : w.query_bias);
+  p.qt = map_queries(p.q, w.key_time, heads);
+  p.qe = map_queries(p.q, w.key_edge, heads);
+}
+
+Tensor keys_and_values(const Tensor& states, const AttentionWeights& w) {
+  const std::int64_t width = states.size(1);
+  const Tensor kv = empty_matrix(states.size(0), 2 * width);
+  affine_into(states, w.key, w.key_bias, key_half(kv));
+  affine_into(states, w.value, w.value_bias, value_half(kv));
+  return kv;
+}
+
+/// What a root adds to its own result, whoever it attends to.
+Tensor own_part(const Tensor& states, const AttentionWeights& w) {
+  return affine(states, root_half(w.out), w.out_bias);
+}
+
+/// The layer from its projections on, [R,D]. Fills the other activations.
 class Forward {
  public:
-  Forward(const Tensor& states, const AttentionWeights& w, LayerCall& call)
-      : states_(states),
-        w_(w),
-        plan_(*call.plan),
-        call_(call),
-        activations_(call.activations),
-        heads_(plan_.heads),
-        width_(states.size(1)) {}
+  Forward(const AttentionWeights& w, const AttentionPlan& plan, const RootOrder& order,
+          const TableRows& rows, Activations& activations)
+      : w_(w),
+        plan_(plan),
+        order_(order),
+        rows_(rows),
+        activations_(activations),
+        heads_(plan.heads),
+        width_(w.query.size(0)) {}
 
-  Tensor run() {
-    project_states();
+  /// `own`: `own_part` of the states that the plan's queries refer to.
+  Tensor run(const Tensor& own) {
     attend();
-    return output();
+    return output(own);
   }
 
  private:
-  void project_states() {
-    Projections& p = activations_.projections;
-    p.q = affine(
-        subset_of_rows(states_, call_.states_used.queries), w_.query,
-        plan_.phi.defined() ? affine(plan_.now, w_.query_time, w_.query_bias) : w_.query_bias);
-    p.qt = map_queries(w_.key_time);
-    p.qe = map_queries(w_.key_edge);
-    const Tensor attended = subset_of_rows(states_, call_.states_used.keys);
-    p.kv = empty_matrix(attended.size(0), 2 * width_);
-    affine_into(attended, w_.key, w_.key_bias, key_half(p.kv));
-    affine_into(attended, w_.value, w_.value_bias, value_half(p.kv));
-  }
-
-  /// map^T q, head by head: q·(map x) = (map^T q)·x, and there are fewer queries than neighbours.
-  Tensor map_queries(const Tensor& map) const {
-    if (!is_present(map)) return {};
-    const Tensor& q = activations_.projections.q;
-    const Tensor mapped = empty_matrix(q.size(0), heads_ * map.size(1));
-    for (std::int64_t h = 0; h < heads_; ++h) {
-      multiply_into(head_columns(q, h, heads_), head_rows(map, h, heads_),
-                    head_columns(mapped, h, heads_));
-    }
-    return mapped;
-  }
-
   void attend() {
-    const std::int64_t attending = call_.order.num_attending;
+    const std::int64_t attending = order_.num_attending;
     activations_.weights = empty_matrix(attending, plan_.neighbors * heads_);
     activations_.values = empty_matrix(attending, width_);
     activations_.times = empty_matrix(attending, heads_ * width_or_zero(plan_.phi));
     activations_.edges = empty_matrix(attending, heads_ * width_or_zero(plan_.edges));
-    kernels::attend(attention_input(plan_, call_.states_used.rows, call_.order.attending(),
-                                    activations_.projections),
+    kernels::attend(attention_input(plan_, rows_, order_.attending(), activations_.projections),
                     {.weights = float_data(activations_.weights),
                      .values = float_data(activations_.values),
                      .times = float_data(activations_.times),
@@ -251,28 +259,25 @@ class Forward {
     }
   }
 
-  Tensor output() {
-    const RootOrder& order = call_.order;
-    const auto num_roots = std::ssize(order.roots);
+  Tensor output(const Tensor& own) {
+    const auto num_roots = std::ssize(order_.roots);
     activations_.mixed = empty_matrix(num_roots, width_);
-    const Tensor own =
-        affine(states_.narrow(0, 0, plan_.num_queries), root_half(w_.out), w_.out_bias);
-    kernels::gather(float_data(own), elements_at(plan_.queries, order.roots), width_,
+    kernels::gather(float_data(own), elements_at(plan_.queries, order_.roots), width_,
                     float_data(activations_.mixed));
     multiply_into(activations_.values, neighbor_half(w_.out).t(),
-                  activations_.mixed.narrow(0, 0, order.num_attending), /*add=*/true);
+                  activations_.mixed.narrow(0, 0, order_.num_attending), /*add=*/true);
     const Tensor z = empty_matrix(num_roots, width_);
     activations_.mean = at::empty({num_roots}, at::kFloat);
     activations_.inverse_std = at::empty({num_roots}, at::kFloat);
-    kernels::layer_norm(norm_input(plan_, order, activations_.mixed, w_), float_data(z),
+    kernels::layer_norm(norm_input(plan_, order_, activations_.mixed, w_), float_data(z),
                         float_data(activations_.mean), float_data(activations_.inverse_std));
     return z;
   }
 
-  const Tensor& states_;
   const AttentionWeights& w_;
   const AttentionPlan& plan_;
-  const LayerCall& call_;
+  const RootOrder& order_;
+  const TableRows& rows_;
   Activations& activations_;
   std::int64_t heads_;
   std::int64_t width_;
@@ -461,7 +466,13 @@ struct Attention : Function<Attention> {
   static Tensor forward(AutogradContext* context, const Tensor& states, at::TensorList weights,
                         const SharedPlan& plan) {
     auto call = c10::make_intrusive<LayerCall>(plan, states.size(0));
-    Tensor z = Forward(states, unpacked(weights), *call).run();
+    const AttentionWeights w = unpacked(weights);
+    const TableSubset& used = call->states_used;
+    Projections& projections = call->activations.projections;
+    project_queries(subset_of_rows(states, used.queries), w, plan->now, plan->heads, projections);
+    projections.kv = keys_and_values(subset_of_rows(states, used.keys), w);
+    Tensor z = Forward(w, *plan, call->order, used.rows, call->activations)
+                   .run(own_part(states.narrow(0, 0, plan->num_queries), w));
     variable_list saved = {states};
     saved.insert(saved.end(), weights.begin(), weights.end());
     context->save_for_backward(std::move(saved));
@@ -482,6 +493,13 @@ struct Attention : Function<Attention> {
   }
 };
 
+AttentionWeights contiguous(AttentionWeights weights) {
+  for (const auto weight : kAttentionWeights) {
+    weights.*weight = contiguous_or_empty(weights.*weight);
+  }
+  return weights;
+}
+
 /// The plan itself if its tensors are contiguous, otherwise a copy with contiguous tensors.
 SharedPlan with_contiguous_tensors(SharedPlan plan) {
   constexpr std::array kTensors = {&AttentionPlan::phi, &AttentionPlan::now, &AttentionPlan::edges,
@@ -501,10 +519,35 @@ SharedPlan with_contiguous_tensors(SharedPlan plan) {
 
 Tensor attention(const Tensor& states, const AttentionWeights& weights, SharedPlan plan) {
   variable_list list;
-  append(weights, list);
-  for (Tensor& weight : list) weight = contiguous_or_empty(weight);
+  append(contiguous(weights), list);
   return Attention::apply(contiguous_or_empty(states), at::TensorList(list),
                           with_contiguous_tensors(std::move(plan)));
+}
+
+AttentionTables root_tables(const Tensor& states, const AttentionWeights& weights,
+                            const Tensor& now, std::int64_t heads) {
+  const NoGradGuard no_grad;
+  const Tensor rows = with_contiguous_rows(states);
+  const AttentionWeights w = contiguous(weights);
+  Projections p;
+  project_queries(rows, w, now, heads, p);
+  return {.q = p.q, .qt = p.qt, .qe = p.qe, .own = own_part(rows, w)};
+}
+
+Tensor neighbor_table(const Tensor& states, const AttentionWeights& weights) {
+  const NoGradGuard no_grad;
+  return keys_and_values(with_contiguous_rows(states), contiguous(weights));
+}
+
+Tensor attention(const AttentionTables& tables, const AttentionWeights& weights, SharedPlan given) {
+  const NoGradGuard no_grad;
+  const AttentionWeights w = contiguous(weights);
+  const SharedPlan plan = with_contiguous_tensors(std::move(given));
+  const RootOrder order(plan->counts);
+  const TableRows rows{.of_roots = plan->queries, .of_slots = plan->rows};
+  Activations activations{
+      .projections = {.q = tables.q, .qt = tables.qt, .qe = tables.qe, .kv = tables.kv}};
+  return Forward(w, *plan, order, rows, activations).run(tables.own);
 }
 
 }  // namespace curnm

@@ -61,4 +61,23 @@ static_assert(kAttentionWeights.size() * sizeof(Tensor) == sizeof(AttentionWeigh
 Tensor attention(const Tensor& states, const AttentionWeights& weights,
                  std::shared_ptr<const AttentionPlan> plan);
 
+/// What states are mapped to, whoever attends to them and when: for callers that ask about the same
+/// states again. A row depends on its own state alone, to the bit.
+struct AttentionTables {
+  Tensor q;    // [.,D]: of roots
+  Tensor qt;   // [.,H·T]: W_t^T q, head by head; undefined without times
+  Tensor qe;   // [.,H·F]: the same for features
+  Tensor own;  // [.,D]: the root's half of W_o
+  Tensor kv;   // [.,2D]: of neighbours, keys and then values
+};
+/// All but kv; `now`: as in AttentionPlan. Without gradients.
+AttentionTables root_tables(const Tensor& states, const AttentionWeights& weights,
+                            const Tensor& now, std::int64_t heads);
+/// kv alone.
+Tensor neighbor_table(const Tensor& states, const AttentionWeights& weights);
+/// The rest of the layer, without gradients: the queries of the plan are rows of q, its rows those
+/// of kv.
+Tensor attention(const AttentionTables& tables, const AttentionWeights& weights,
+                 std::shared_ptr<const AttentionPlan> plan);
+
 }  // namespace curnm

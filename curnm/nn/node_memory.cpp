@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "curnm/base/error.h"
 #include "curnm/kernels/rows.h"
@@ -39,6 +41,42 @@ std::vector<LastEvent> last_events(const EventBatch& batch) {
   return last;
 }
 
+/// The columns of NodeMemory::rows_of.
+enum SavedColumn : std::size_t {
+  kSavedNodes,
+  kSavedMemory,
+  kSavedOther,
+  kSavedEvent,
+  kSavedTime,
+  kSavedUpdated,
+  kSavedVersion,
+  kSavedColumns
+};
+
+/// Takes out of `events` those whose mail `undone` has, ascending as they are, and returns their
+/// positions there. The mail of a batch follows from the state before it and the event; with strict
+/// ties those at the last time of the batch see its other events, too, and are not taken.
+std::vector<std::int64_t> take_known(std::vector<LastEvent>& events, Ties ties,
+                                     const std::vector<Tensor>& undone) {
+  if (undone.empty() || undone[kSavedNodes].numel() == 0) return {};
+  const Tensor nodes = undone[kSavedNodes].to(at::kCPU);
+  const std::span known(nodes.data_ptr<std::int64_t>(), index(nodes.numel()));
+  const std::span numbers(undone[kSavedEvent].data_ptr<EventId>(), known.size());
+  const std::span times(undone[kSavedTime].data_ptr<Timestamp>(), known.size());
+  const Timestamp last = *std::ranges::max_element(times);
+  std::vector<std::int64_t> positions;
+  std::erase_if(events, [&](const LastEvent& entry) {
+    const auto found = std::ranges::lower_bound(known, std::int64_t{entry.node});
+    if (found == known.end() || *found != entry.node) return false;
+    const auto at = static_cast<std::size_t>(found - known.begin());
+    if (numbers[at] != entry.event) return false;
+    if (ties == Ties::kStrict && times[at] == last) return false;
+    positions.push_back(static_cast<std::int64_t>(at));
+    return true;
+  });
+  return positions;
+}
+
 }  // namespace
 
 NodeMemory::NodeMemory(const MemoryOptions& options) : options_(options) {
@@ -67,6 +105,16 @@ void NodeMemory::forget() {
   mail_event_.assign(index(options_.num_nodes), kNoEvent);
   mail_time_.assign(index(options_.num_nodes), options_.origin);
   updated_.assign(index(options_.num_nodes), options_.origin);
+  renew_versions();
+}
+
+void NodeMemory::renew_versions() {
+  versions_.assign(index(options_.num_nodes), ++newest_version_);
+  undone_.clear();
+}
+
+bool NodeMemory::rows_are_independent() const {
+  return !options_.learned_time && has_kernels(options_.path, memory_);
 }
 
 bool NodeMemory::mail_visible(NodeId node, Timestamp t) const {
@@ -151,28 +199,31 @@ Tensor NodeMemory::update(const Tensor& mail) const {
 
 void NodeMemory::observe(const EventBatch& batch) {
   const NoGradGuard no_grad;
-  if (options_.ties == Ties::kStream) return deliver(batch);
+  const std::vector<Tensor> undone = std::exchange(undone_, {});
+  if (options_.ties == Ties::kStream) return deliver(batch, undone);
   // The next batch may query at the last time of this one. Mail from before that time must not be
   // replaced by mail at that time, which is invisible then.
   const auto last = std::lower_bound(batch.time.begin(), batch.time.end(), batch.time.back());
   const auto earlier = static_cast<std::size_t>(last - batch.time.begin());
-  if (earlier > 0) deliver(batch.part(0, earlier));
-  deliver(batch.part(earlier, batch.time.size()));
+  if (earlier > 0) deliver(batch.part(0, earlier), undone);
+  deliver(batch.part(earlier, batch.time.size()), {});
 }
 
-void NodeMemory::deliver(const EventBatch& batch) {
+void NodeMemory::deliver(const EventBatch& batch, const std::vector<Tensor>& undone) {
   const Device device = memory_.device();
+  std::vector<LastEvent> events = last_events(batch);
+  const std::vector<std::int64_t> known = take_known(events, options_.ties, undone);
+  if (events.empty()) return put_rows(undone, known);
   StateRows rows(options_.num_nodes);
   std::vector<std::int64_t> nodes;
   std::vector<std::int64_t> own_rows;
   std::vector<std::int64_t> other_rows;
-  const std::vector<LastEvent> events = last_events(batch);
   for (const LastEvent& entry : events) {
     nodes.push_back(entry.node);
     own_rows.push_back(rows.row(entry.node, mail_visible(entry.node, entry.time)));
     other_rows.push_back(rows.row(entry.other, mail_visible(entry.other, entry.time)));
   }
-  const Tensor states = read(rows);
+  const Tensor states = read(rows);  // before anything is written
   const Tensor at = to_tensor(nodes, device);
   memory_.index_copy_(0, at, states.index_select(0, to_tensor(own_rows, device)));
   mail_other_.index_copy_(0, at, states.index_select(0, to_tensor(other_rows, device)));
@@ -182,7 +233,9 @@ void NodeMemory::deliver(const EventBatch& batch) {
     if (rows.with_mail(own_rows[i])) updated_[node] = mail_time_[node];
     mail_event_[node] = events[i].event;
     mail_time_[node] = events[i].time;
+    versions_[node] = ++newest_version_;
   }
+  put_rows(undone, known);
 }
 
 std::vector<Tensor> NodeMemory::state() const {
@@ -191,38 +244,81 @@ std::vector<Tensor> NodeMemory::state() const {
 }
 
 std::vector<Tensor> NodeMemory::state_before(const EventBatch& batch) const {
-  const NoGradGuard no_grad;
   std::vector<std::int64_t> nodes;
-  std::vector<EventId> events;
-  std::vector<Timestamp> times;
-  std::vector<Timestamp> updated;
-  for (const LastEvent& entry : last_events(batch)) {
-    nodes.push_back(entry.node);
-    events.push_back(mail_event_[index(entry.node)]);
-    times.push_back(mail_time_[index(entry.node)]);
-    updated.push_back(updated_[index(entry.node)]);
-  }
-  const Tensor rows = to_tensor(nodes, memory_.device());
+  for (const LastEvent& entry : last_events(batch)) nodes.push_back(entry.node);
+  return rows_of(to_tensor(nodes, memory_.device()));
+}
+
+std::vector<Tensor> NodeMemory::rows_of(const Tensor& rows) const {
+  const NoGradGuard no_grad;
+  const Tensor nodes = rows.to(at::kCPU);
+  const auto of_nodes = [&]<class T>(const std::vector<T>& column) {
+    std::vector<T> values;
+    for (std::int64_t i = 0; i < nodes.numel(); ++i) {
+      values.push_back(column[index(nodes.data_ptr<std::int64_t>()[i])]);
+    }
+    return to_tensor(values, at::kCPU);
+  };
   return {rows,
           memory_.index_select(0, rows),
           mail_other_.index_select(0, rows),
-          to_tensor(events, at::kCPU),
-          to_tensor(times, at::kCPU),
-          to_tensor(updated, at::kCPU)};
+          of_nodes(mail_event_),
+          of_nodes(mail_time_),
+          of_nodes(updated_),
+          of_nodes(versions_)};
+}
+
+void NodeMemory::put_rows(const std::vector<Tensor>& saved,
+                          std::span<const std::int64_t> positions) {
+  if (positions.empty()) return;
+  CURNM_ASSERT(saved.size() == kSavedColumns);
+  const NoGradGuard no_grad;
+  const Tensor at = to_tensor(positions, memory_.device());
+  const Tensor rows = saved[kSavedNodes].index_select(0, at);
+  memory_.index_copy_(0, rows, saved[kSavedMemory].index_select(0, at));
+  mail_other_.index_copy_(0, rows, saved[kSavedOther].index_select(0, at));
+  const Tensor nodes = saved[kSavedNodes].to(at::kCPU);
+  for (const std::int64_t i : positions) {
+    const auto node = index(nodes.data_ptr<std::int64_t>()[i]);
+    mail_event_[node] = saved[kSavedEvent].data_ptr<std::int64_t>()[i];
+    mail_time_[node] = saved[kSavedTime].data_ptr<double>()[i];
+    updated_[node] = saved[kSavedUpdated].data_ptr<double>()[i];
+    versions_[node] = saved[kSavedVersion].data_ptr<std::int64_t>()[i];
+  }
 }
 
 void NodeMemory::undo(const std::vector<Tensor>& before) {
+  CURNM_ASSERT(before.size() == kSavedColumns);
+  undone_ = rows_of(before[kSavedNodes]);
+  std::vector<std::int64_t> all(index(before[kSavedNodes].numel()));
+  std::iota(all.begin(), all.end(), 0);
+  put_rows(before, all);
+}
+
+void NodeMemory::drop_events(EventId count) {
   const NoGradGuard no_grad;
-  CURNM_ASSERT(before.size() == 6);
-  memory_.index_copy_(0, before[0], before[1]);
-  mail_other_.index_copy_(0, before[0], before[2]);
-  const Tensor nodes = before[0].to(at::kCPU);
-  for (std::int64_t i = 0; i < nodes.numel(); ++i) {
-    const auto node = index(nodes.data_ptr<std::int64_t>()[i]);
-    mail_event_[node] = before[3].data_ptr<std::int64_t>()[i];
-    mail_time_[node] = before[4].data_ptr<double>()[i];
-    updated_[node] = before[5].data_ptr<double>()[i];
+  constexpr std::size_t kBlock = 4096;  // nodes at a time, to bound memory
+  undone_.clear();
+  std::vector<std::int64_t> nodes;  // whose mail is about dropped events
+  const auto settle = [&] {
+    StateRows rows(options_.num_nodes);
+    for (const std::int64_t node : nodes) rows.row(static_cast<NodeId>(node), /*with_mail=*/true);
+    memory_.index_copy_(0, to_tensor(nodes, memory_.device()), read(rows));
+    for (const std::int64_t node : nodes) {
+      mail_event_[index(node)] = kNoEvent;
+      updated_[index(node)] = mail_time_[index(node)];
+      versions_[index(node)] = ++newest_version_;
+    }
+    nodes.clear();
+  };
+  for (NodeId node = 0; node < options_.num_nodes; ++node) {
+    const EventId event = mail_event_[index(node)];
+    if (event == kNoEvent || event >= count) continue;
+    nodes.push_back(node);
+    if (nodes.size() == kBlock) settle();
   }
+  if (!nodes.empty()) settle();
+  for (EventId& event : mail_event_) event -= event == kNoEvent ? 0 : count;
 }
 
 void NodeMemory::set_state(const std::vector<Tensor>& state) {
@@ -235,6 +331,7 @@ void NodeMemory::set_state(const std::vector<Tensor>& state) {
   copy_to(state[2], std::span(mail_event_));
   copy_to(state[3], std::span(mail_time_));
   copy_to(state[4], std::span(updated_));
+  renew_versions();
   const EventId events = options_.edge_features.defined() ? options_.edge_features.size(0)
                                                           : std::numeric_limits<EventId>::max();
   check_saved(std::ranges::all_of(

@@ -47,10 +47,10 @@ class StateRows {
   std::int64_t size() const { return rows_.size(); }
   NodeId node(std::int64_t row) const { return static_cast<NodeId>(key(row) / 2); }
   bool with_mail(std::int64_t row) const { return key(row) % 2 == 1; }
-
- private:
+  /// A number below 2·num_nodes that stands for the state.
   std::int64_t key(std::int64_t row) const { return rows_.keys()[static_cast<std::size_t>(row)]; }
 
+ private:
   DistinctRows rows_;
 };
 
@@ -76,6 +76,11 @@ class NodeMemory : public Module {
 
   /// The states of the rows. [U,D]
   Tensor read(const StateRows& rows) const;
+  /// A number that stands for the contents of a node: as long as it is the same, so are its states.
+  /// An undone batch brings back the old one, and the same mail the number that it had.
+  std::int64_t version(NodeId node) const { return versions_[index(node)]; }
+  /// Whether a state depends on its own node alone, to the bit, whatever else is read with it.
+  bool rows_are_independent() const;
 
   void observe(const EventBatch& batch);
 
@@ -87,6 +92,8 @@ class NodeMemory : public Module {
   /// Copies of the rows that observing the batch would change, and the way back to them.
   std::vector<Tensor> state_before(const EventBatch& batch) const;
   void undo(const std::vector<Tensor>& before);
+  /// As Model::drop_events: mail about those events becomes memory, which changes no state.
+  void drop_events(EventId count);
 
  private:
   /// m_x of nodes with a pending mail. [n,2D+F+T]
@@ -95,18 +102,31 @@ class NodeMemory : public Module {
   /// The updater applied to mails, which begin with the memory that they are for. [n,D]
   Tensor update(const Tensor& mail) const;
   /// Delivers new mail to the endpoints of a batch; their previous mail, if visible, becomes
-  /// memory.
-  void deliver(const EventBatch& batch);
+  /// memory. `undone`: as undone_, of a batch from the same state; where it has the same mail, its
+  /// rows are taken.
+  void deliver(const EventBatch& batch, const std::vector<Tensor>& undone);
+  /// Everything that is known of the nodes, [n] each: rows, memory, mail_other, mail_event,
+  /// mail_time, updated, versions.
+  std::vector<Tensor> rows_of(const Tensor& nodes) const;
+  /// The rows of `saved` at the given positions, back to where they were.
+  void put_rows(const std::vector<Tensor>& saved, std::span<const std::int64_t> positions);
+  /// After the contents of all nodes have changed.
+  void renew_versions();
 
   MemoryOptions options_;
   std::shared_ptr<CosineTimeEncoding> encoding_;
   std::shared_ptr<RecurrentCell> cell_;
 
-  Tensor memory_;                     // [N,D]
-  Tensor mail_other_;                 // [N,D]: s_o at the time of the mail
-  std::vector<EventId> mail_event_;   // [N], kNoEvent without mail
-  std::vector<Timestamp> mail_time_;  // [N]
-  std::vector<Timestamp> updated_;    // [N]
+  Tensor memory_;                       // [N,D]
+  Tensor mail_other_;                   // [N,D]: s_o at the time of the mail
+  std::vector<EventId> mail_event_;     // [N], kNoEvent without mail
+  std::vector<Timestamp> mail_time_;    // [N]
+  std::vector<Timestamp> updated_;      // [N]
+  std::vector<std::int64_t> versions_;  // [N]
+  std::int64_t newest_version_ = 0;
+  /// What the last batch had made of its nodes, if that has been undone and nothing happened since:
+  /// the next batch mostly begins with the same events.
+  std::vector<Tensor> undone_;
 };
 
 }  // namespace curnm

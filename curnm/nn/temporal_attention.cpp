@@ -44,9 +44,12 @@ Tensor TemporalAttention::per_neighbor(const Projection& map, const Tensor& stat
 
 Tensor TemporalAttention::forward(const Tensor& states, const Neighborhood& hood,
                                   const Rng& key) const {
+  return has_tables() ? fast(states, hood, key) : plain(states, hood, key);
+}
+
+bool TemporalAttention::has_tables() const {
   const bool phases_are_fixed = !encoding_ || !options_.learned_time;
-  return phases_are_fixed && has_kernels(options_.path, states) ? fast(states, hood, key)
-                                                                : plain(states, hood, key);
+  return phases_are_fixed && has_kernels(options_.path, out_->weight);
 }
 
 Tensor TemporalAttention::plain(const Tensor& states, const Neighborhood& hood,
@@ -86,16 +89,48 @@ Tensor TemporalAttention::fast(const Tensor& states, const Neighborhood& hood,
                                const Rng& key) const {
   const auto roots = static_cast<std::int64_t>(hood.roots.size());
   const double dropout = is_training() ? options_.dropout : 0;
-  auto plan = std::make_shared<AttentionPlan>(AttentionPlan{
-      .heads = options_.heads,
-      .neighbors = hood.neighbors,
-      .num_queries = hood.num_roots,
-      .queries = hood.roots,
-      .counts = hood.counts,
-      .rows = hood.rows,
-      .weight_mask =
-          dropout_mask({roots, hood.neighbors, options_.heads}, dropout, hood.keys, key.split(0)),
-      .output_mask = dropout_mask({roots, options_.width}, dropout, hood.keys, key.split(1))});
+  auto plan = std::make_shared<AttentionPlan>(plan_of(hood));
+  plan->weight_mask =
+      dropout_mask({roots, hood.neighbors, options_.heads}, dropout, hood.keys, key.split(0));
+  plan->output_mask = dropout_mask({roots, options_.width}, dropout, hood.keys, key.split(1));
+  return attention(states, weights(), std::move(plan));
+}
+
+AttentionTables TemporalAttention::root_tables(const Tensor& states) const {
+  return curnm::root_tables(states, weights(), now(), options_.heads);
+}
+
+Tensor TemporalAttention::neighbor_table(const Tensor& states) const {
+  return curnm::neighbor_table(states, weights());
+}
+
+Tensor TemporalAttention::forward(const AttentionTables& tables, const Neighborhood& hood) const {
+  return attention(tables, weights(), std::make_shared<AttentionPlan>(plan_of(hood)));
+}
+
+/// phi(0), [1,T]; undefined without times.
+Tensor TemporalAttention::now() const {
+  return encoding_ ? encoding_->encode(std::vector<double>{0.0}) : Tensor();
+}
+
+/// Without dropout.
+AttentionPlan TemporalAttention::plan_of(const Neighborhood& hood) const {
+  AttentionPlan plan{.heads = options_.heads,
+                     .neighbors = hood.neighbors,
+                     .num_queries = hood.num_roots,
+                     .queries = hood.roots,
+                     .counts = hood.counts,
+                     .rows = hood.rows,
+                     .now = now()};
+  if (encoding_) plan.phi = encoding_->encode(hood.dt, hood.counts);
+  if (key_.edge) {
+    plan.features = hood.events;
+    plan.edges = hood.edges;
+  }
+  return plan;
+}
+
+AttentionWeights TemporalAttention::weights() const {
   AttentionWeights weights{.query = query_.node->weight,
                            .query_bias = query_.node->bias,
                            .key = key_.node->weight,
@@ -107,19 +142,15 @@ Tensor TemporalAttention::fast(const Tensor& states, const Neighborhood& hood,
                            .gamma = norm_->weight,
                            .beta = norm_->bias};
   if (encoding_) {
-    plan->phi = encoding_->encode(hood.dt, hood.counts);
-    plan->now = encoding_->encode(std::vector<double>{0.0});
     weights.query_time = query_.time->weight;
     weights.key_time = key_.time->weight;
     weights.value_time = value_.time->weight;
   }
   if (key_.edge) {
-    plan->features = hood.events;
-    plan->edges = hood.edges;
     weights.key_edge = key_.edge->weight;
     weights.value_edge = value_.edge->weight;
   }
-  return attention(states, weights, std::move(plan));
+  return weights;
 }
 
 }  // namespace curnm

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "curnm/base/rng.h"
+#include "curnm/nn/fused_attention.h"
 #include "curnm/nn/module.h"
 #include "curnm/nn/path.h"
 #include "curnm/nn/time_encoding.h"
@@ -52,6 +53,16 @@ class TemporalAttention : public Module {
   /// States [U,D] -> [R,D]. The key is for dropout.
   Tensor forward(const Tensor& states, const Neighborhood& hood, const Rng& key) const;
 
+  /// Whether states can be mapped ahead of the attention, on the fast path.
+  bool has_tables() const;
+  /// What states [n,D] are mapped to as roots, and as neighbours (AttentionTables::kv): a row of
+  /// either depends on its own state alone. Without gradients.
+  AttentionTables root_tables(const Tensor& states) const;
+  Tensor neighbor_table(const Tensor& states) const;
+  /// The same bits as from the states, without gradients and dropout; hood.roots are rows of the
+  /// tables of roots, hood.rows those of neighbours, which may be undefined where there are none.
+  Tensor forward(const AttentionTables& tables, const Neighborhood& hood) const;
+
  private:
   /// W [h ‖ e ‖ phi], as separate maps that are added.
   struct Projection {
@@ -62,6 +73,9 @@ class TemporalAttention : public Module {
   Projection projection(const std::string& name, bool with_edges);
   Tensor plain(const Tensor& states, const Neighborhood& hood, const Rng& key) const;
   Tensor fast(const Tensor& states, const Neighborhood& hood, const Rng& key) const;
+  AttentionPlan plan_of(const Neighborhood& hood) const;
+  AttentionWeights weights() const;
+  Tensor now() const;
   /// [R,K,H,D/H]
   Tensor per_neighbor(const Projection& map, const Tensor& states, const Tensor& rows,
                       const Tensor& encoded, const Tensor& edges) const;

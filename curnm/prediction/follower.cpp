@@ -40,6 +40,7 @@ std::unique_ptr<Follower> make_follower(const TrainedModel& trained,
   LinkModel both{model, decoder};
   both.use(network.past);
   both.train(false);
+  both.model->reuse_states();
   return std::make_unique<Follower>(std::move(both), network.log, trained.batch);
 }
 

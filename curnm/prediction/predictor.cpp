@@ -17,20 +17,50 @@
 
 namespace curnm {
 
+namespace {
+
+std::vector<EventId> range(EventId begin, EventId end) {
+  std::vector<EventId> ids(index(end - begin));
+  std::iota(ids.begin(), ids.end(), begin);
+  return ids;
+}
+
+}  // namespace
+
 struct Predictor::Parts {
-  Parts(TrainedModel trained_model, Dataset data)
-      : trained(std::move(trained_model)), events(std::move(data)), indices(events.events) {}
+  Parts(TrainedModel trained_model, Dataset data, const Keep& kept)
+      : trained(std::move(trained_model)),
+        events(std::move(data)),
+        keep(kept),
+        indices(events.events) {}
 
   EventId events_before(Timestamp t) const {
     const auto times = events.events.time.span();
     return std::lower_bound(times.begin(), times.end(), t) - times.begin();
   }
 
+  /// The first event that is kept where `known` ones have happened.
+  EventId first_kept(EventId known) const { return keep.first(known, events.events.time.span()); }
+
+  /// What may be looked up of the events from `first` on. That of the last call is kept: questions
+  /// come in the order of their times.
+  std::shared_ptr<const Indices> indices_from(EventId first) {
+    if (first == 0) return {std::shared_ptr<const Indices>(), &indices};
+    const std::lock_guard lock(tail_mutex);
+    if (!tail || tail_first != first) {
+      const std::vector<EventId> ids = range(first, events.events.size());
+      tail = std::make_shared<Indices>(events.events, ids, select(events.events, ids));
+      tail_first = first;
+    }
+    return tail;
+  }
+
   /// The follower that has seen all events, for queries after the last one. Shared, since it never
   /// changes.
   const Follower& present() {
     std::call_once(present_made, [&] {
-      present_follower = make_follower(trained, followed(trained, events, indices.past()));
+      present_indices = indices_from(first_kept(events.events.size()));
+      present_follower = make_follower(trained, followed(trained, events, present_indices->past()));
       if (trained.state_events > 0) {
         begin_at_saved_state(trained, *present_follower);
       }
@@ -72,25 +102,44 @@ struct Predictor::Parts {
     if (known == events.events.size()) return use(present().model);
     if (!borrowed) borrowed = borrow(known);
     borrowed->replay.advance_to(known);
+    const std::shared_ptr<const Indices> kept = indices_from(first_kept(known));
+    borrowed->model.use(kept->past());
     use(borrowed->model);
   }
 
-  /// What may be predicted at t, of the candidates if there are any.
-  Choices choices_at(Timestamp t, const std::optional<std::vector<NodeId>>& candidates) const {
-    const EventLog& log = events.events;
+  /// The events before t that are kept.
+  EventLog known_at(Timestamp t) const {
     const EventId before = events_before(t);
+    const EventId first = first_kept(before);
+    if (first == 0) return head(events.events, before);
+    return select(events.events, range(first, before));
+  }
+
+  /// What may be predicted at t, of the candidates if there are any. REQUIRES: `kept` is
+  /// indices_from what is kept then, and outlives the result.
+  Choices choices_at(Timestamp t, const Indices& kept,
+                     const std::optional<std::vector<NodeId>>& candidates) const {
+    const EventLog& log = events.events;
     // Bipartite or with self-loops: as known from training, and from the events before t.
-    const EventLog known = head(log, std::max(before, trained.extent.events));
-    return {indices.past(), log.num_nodes,
+    const EventLog known = head(log, std::max(events_before(t), trained.extent.events));
+    return {kept.past(), log.num_nodes,
             candidates ? distinct_nodes(*candidates)
-                       : destinations_of(head(log, before), is_bipartite(known)),
+                       : destinations_of(known_at(t), is_bipartite(known)),
             has_loops(known), t};
+  }
+  std::shared_ptr<const Indices> kept_at(Timestamp t) {
+    return indices_from(first_kept(events_before(t)));
   }
 
   TrainedModel trained;
   Dataset events;
-  Indices indices;
+  Keep keep;
+  Indices indices;  // of all events
+  std::mutex tail_mutex;
+  std::shared_ptr<const Indices> tail;  // of the last events
+  EventId tail_first = 0;
   std::once_flag present_made;
+  std::shared_ptr<const Indices> present_indices;
   std::unique_ptr<Follower> present_follower;
   std::mutex mutex;  // protects `idle`
   std::vector<std::unique_ptr<Follower>> idle;
@@ -98,14 +147,14 @@ struct Predictor::Parts {
   std::optional<NodeNames> names;
 };
 
-Predictor::Predictor(TrainedModel model, Dataset events) {
+Predictor::Predictor(TrainedModel model, Dataset events, const Keep& keep) {
   if (!is_same_network(events, model.data_digest, model.extent, /*grown=*/true)) {
     fail<UnusableRun>(
         "{} is not the network that this model was trained on: {}; new events may only come after "
         "the old ones",
         events.name, difference(events, {model.data_digest, model.extent}));
   }
-  parts_ = std::make_unique<Parts>(std::move(model), std::move(events));
+  parts_ = std::make_unique<Parts>(std::move(model), std::move(events), keep);
 }
 Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&&) noexcept = default;
@@ -163,12 +212,13 @@ std::vector<float> Predictor::score(const Pairs& pairs, Question question) const
 }
 
 std::vector<NodeId> Predictor::choices(NodeId src, Timestamp t, Seen seen) const {
-  return parts_->choices_at(t, /*candidates=*/{}).of(src, seen, Among::kAll);
+  const std::shared_ptr<const Indices> kept = parts_->kept_at(t);
+  return parts_->choices_at(t, *kept, /*candidates=*/{}).of(src, seen, Among::kAll);
 }
 
 std::vector<NodeId> Predictor::sources(Timestamp t) const {
   const EventLog& log = parts_->events.events;
-  const EventLog before = head(log, parts_->events_before(t));
+  const EventLog before = parts_->known_at(t);
   if (!is_bipartite(log)) return destinations_of(before, /*bipartite=*/false);
   return distinct_nodes({before.src.begin(), before.src.end()});
 }
@@ -179,7 +229,8 @@ void Predictor::top(std::span<const NodeId> sources, Timestamp t, const TopQuery
   if (!query.candidates && parts_->events_before(t) == 0) {
     fail("nothing has happened before time {}", t);
   }
-  Choices choices = parts_->choices_at(t, query.candidates);
+  const std::shared_ptr<const Indices> kept = parts_->kept_at(t);
+  Choices choices = parts_->choices_at(t, *kept, query.candidates);
   std::unique_ptr<Follower> borrowed;
   parts_->at(t, borrowed, [&](const LinkModel& model) {
     NodeEmbeddings embeddings(model, choices.num_nodes(), t, parts_->trained.seed);
@@ -219,23 +270,55 @@ std::vector<Prediction> Predictor::top(NodeId src, Timestamp t, std::int64_t k, 
 
 Past Predictor::past() const { return parts_->indices.past(); }
 
-namespace {
-
 /// A scorer that owns the model it scores with.
-class FollowerScorer final : public Scorer {
+class Predictor::FollowerScorer final : public Scorer {
  public:
-  FollowerScorer(std::unique_ptr<Follower> follower, std::uint64_t seed)
-      : follower_(std::move(follower)), scorer_(follower_->model, seed) {}
+  FollowerScorer(std::unique_ptr<Follower> follower, Parts& parts)
+      : follower_(std::move(follower)),
+        scorer_(follower_->model, parts.trained.seed),
+        parts_(parts) {}
 
-  Scores score(const Pairs& pairs, Timestamp now) override { return scorer_.score(pairs, now); }
+  Scores score(const Pairs& pairs, Timestamp now) override {
+    if (parts_.keep.everything()) return scorer_.score(pairs, now);
+    // What is kept may change within a batch.
+    std::map<EventId, std::vector<std::size_t>> rows_by_first;
+    for (std::size_t i = 0; i < pairs.time.size(); ++i) {
+      rows_by_first[parts_.first_kept(parts_.events_before(pairs.time[i]))].push_back(i);
+    }
+    Scores all;
+    for (const auto& [first, rows] : rows_by_first) {
+      const std::shared_ptr<const Indices> kept = parts_.indices_from(first);
+      follower_->model.use(kept->past());
+      const Scores part = score_rows(pairs, rows, now);
+      all.outputs = part.outputs;
+      const auto width = index(part.outputs);
+      all.values.resize(pairs.time.size() * width);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        std::copy_n(part.values.data() + i * width, width, all.values.data() + rows[i] * width);
+      }
+    }
+    return all;
+  }
   void observe(const EventBatch& batch) override { scorer_.observe(batch); }
 
  private:
+  Scores score_rows(const Pairs& pairs, const std::vector<std::size_t>& rows, Timestamp now) {
+    if (rows.size() == pairs.time.size()) return scorer_.score(pairs, now);
+    std::vector<NodeId> src;
+    std::vector<NodeId> dst;
+    std::vector<Timestamp> time;
+    for (const std::size_t row : rows) {
+      src.push_back(pairs.src[row]);
+      dst.push_back(pairs.dst[row]);
+      time.push_back(pairs.time[row]);
+    }
+    return scorer_.score({src, dst, time}, now);
+  }
+
   std::unique_ptr<Follower> follower_;
   LinkScorer scorer_;
+  Parts& parts_;
 };
-
-}  // namespace
 
 std::unique_ptr<Scorer> Predictor::scorer_after(EventId events) const {
   auto follower = make_follower(parts_->trained, followed(parts_->trained, parts_->events, past()));
@@ -243,7 +326,7 @@ std::unique_ptr<Scorer> Predictor::scorer_after(EventId events) const {
     begin_at_saved_state(parts_->trained, *follower);
   }
   follower->replay.advance_to(events);
-  return std::make_unique<FollowerScorer>(std::move(follower), parts_->trained.seed);
+  return std::make_unique<FollowerScorer>(std::move(follower), *parts_);
 }
 
 void add_state(TrainedModel& model, const Dataset& events) {

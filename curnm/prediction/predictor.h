@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "curnm/evaluation/scorer.h"
+#include "curnm/graph/keep.h"
 #include "curnm/prediction/top_query.h"
 #include "curnm/prediction/trained_model.h"
 #include "curnm/sampling/links.h"
@@ -16,8 +17,9 @@ namespace curnm {
 /// evaluation code.
 ///
 /// An answer uses everything that happened strictly before the query time, including events of
-/// nodes that were hidden from training. It does not depend on other queries or on later events, to
-/// the bit.
+/// nodes that were hidden from training; or, with `keep`, everything that is kept of it: the memory
+/// of a model has seen all events, but what is looked up begins with the first kept one. It does not
+/// depend on other queries or on later events, to the bit.
 ///
 /// Thread-safe: queries may come from several threads at once. Those after the last event share one
 /// state; an earlier one replays the log up to its time.
@@ -25,7 +27,7 @@ class Predictor {
  public:
   /// `events`: the network of the training, possibly grown since. Throws UnusableRun if it is
   /// another network, and what make_model throws.
-  Predictor(TrainedModel model, Dataset events);
+  Predictor(TrainedModel model, Dataset events, const Keep& keep = {});
   ~Predictor();
   Predictor(Predictor&&) noexcept;
 
@@ -62,7 +64,7 @@ class Predictor {
   void top(std::span<const NodeId> sources, Timestamp t, const TopQuery& query,
            const TopAnswer& answer) const;
 
-  /// What may be looked up about the events.
+  /// What may be looked up about all events, forgotten ones too.
   Past past() const;
   /// The model after the first `events` events, to be shown further ones: for evaluations.
   /// REQUIRES: this object outlives the scorer.
@@ -78,6 +80,7 @@ class Predictor {
   const NodeNames& names() const;
 
   struct Parts;
+  class FollowerScorer;
   std::unique_ptr<Parts> parts_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "curnm/base/interrupt.h"
+#include "curnm/graph/distinct_nodes.h"
 #include "curnm/nn/tensors.h"
 #include "curnm/prediction/link_scorer.h"
 
@@ -114,10 +115,12 @@ NodeEmbeddings::NodeEmbeddings(const LinkModel& model, NodeId num_nodes, Timesta
     : model_(&model), t_(t), seed_(seed), known_(index(num_nodes), 0) {}
 
 void NodeEmbeddings::prepare(std::span<const NodeId> nodes) {
+  const std::lock_guard lock(mutex_);
   std::vector<NodeId> missing;
   for (const NodeId node : nodes) {
-    if (std::exchange(known_[index(node)], 1) == 0) missing.push_back(node);
+    if (known_[index(node)] == 0) missing.push_back(node);
   }
+  missing = distinct_nodes(std::move(missing));
   const NoGradGuard no_grad;
   for (std::size_t begin = 0; begin < missing.size(); begin += kRoots) {
     const auto part = std::span(missing).subspan(begin, std::min(kRoots, missing.size() - begin));
@@ -125,6 +128,7 @@ void NodeEmbeddings::prepare(std::span<const NodeId> nodes) {
     const Tensor z = embed_roots(*model_, {part, times}, t_, seed_);
     if (!table_.defined()) table_ = at::empty({std::ssize(known_), z.size(1)}, z.options());
     table_.index_copy_(0, to_tensor(part, z.device()).to(at::kLong), z);
+    for (const NodeId node : part) known_[index(node)] = 1;
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include "curnm/prediction/choices.h"
@@ -7,7 +8,8 @@
 
 namespace curnm {
 
-/// Embeddings of nodes at one time, each computed once, when it is first needed.
+/// Embeddings of nodes at one time, each computed once, when it is first needed: by one thread,
+/// while others that need any wait. Thread-safe.
 class NodeEmbeddings {
  public:
   /// REQUIRES: the model outlives this object, observes nothing meanwhile, and is in evaluation
@@ -26,6 +28,7 @@ class NodeEmbeddings {
   std::uint64_t seed_;
   Tensor table_;             // [N,D]; pages that nothing is written to take no memory
   std::vector<char> known_;  // [N]
+  std::mutex mutex_;         // of what is not known yet
 };
 
 /// Passes the likeliest destinations of each source to `answer`, in the order of the sources. An

@@ -15,6 +15,7 @@
 #include "curnm/nn/tensors.h"
 #include "curnm/prediction/follower.h"
 #include "curnm/prediction/link_scorer.h"
+#include "curnm/prediction/ranking.h"
 #include "curnm/serving/live_network.h"
 
 namespace curnm {
@@ -94,19 +95,22 @@ void LiveSnapshot::write(const std::filesystem::path& file) const {
 }
 
 struct LiveModel::Parts {
-  Parts(TrainedModel trained_model, Dataset data)
+  Parts(TrainedModel trained_model, Dataset data, const Keep& kept)
       : trained(std::move(trained_model)),
         base(std::move(data)),
         base_digest(base.digest()),
         model_identity(identity_of(trained)),
-        network(base) {
+        keep(kept),
+        network(base, keep) {
     make_room();
-    present = make_follower(trained, view());
+    begin_present(make_follower(trained, view()));
     is_stateless = present->model.state().empty();
-    if (is_stateless) return;
-    if (trained.state_events > 0) begin_at_saved_state(trained, *present);
-    present->replay.advance_to(network.log().size());
-    shown = network.log().size();
+    if (!is_stateless) {
+      if (trained.state_events > 0) begin_at_saved_state(trained, *present);
+      present->replay.advance_to(network.log().size());
+      shown = network.log().size();
+    }
+    forget();
   }
 
   // ------------------------------------------------------------------ growing
@@ -122,8 +126,8 @@ struct LiveModel::Parts {
         node_features = to_tensor(base.node_features, trained.scales.nodes, device);
       }
     }
+    if (base.edge_features.width == 0) return;  // then events take no room in a model
     event_room = room_for(network.log().size());
-    if (base.edge_features.width == 0) return;
     const Tensor known = edge_features.defined()
                              ? edge_features
                              : to_tensor(base.edge_features, trained.scales.edges, device);
@@ -149,7 +153,11 @@ struct LiveModel::Parts {
       begin_at(*larger, present->model.state(), present->replay.position());
       shown = present->replay.position();
     }
-    present = std::move(larger);
+    begin_present(std::move(larger));
+  }
+  void begin_present(std::unique_ptr<Follower> follower) {
+    asked = {};  // by the old one
+    present = std::move(follower);
   }
 
   void put_features(EventId event, std::span<const float> raw) {
@@ -179,6 +187,66 @@ struct LiveModel::Parts {
       present->replay.advance_to(whole);
       shown = whole;
     }
+  }
+
+  /// The next events, as many as may be appended at once: to the end of a batch at most, and none
+  /// that would be forgotten at once. Returns where they end. For one thread at a time, which alone
+  /// changes the network: so it may read without a lock, and readers do not wait for new indices.
+  std::int64_t append_next(const StreamEvents& events, std::int64_t begin) {
+    const std::int64_t to_batch = trained.batch - network.log().size() % trained.batch;
+    const auto more = std::span<const Timestamp>(events.time).subspan(index(begin));
+    std::int64_t count = std::min(std::ssize(more), to_batch);
+    while (count > 1 && network.first_kept_with(more.first(index(count))) > network.events()) {
+      count /= 2;
+    }
+    const auto coming = more.first(index(count));
+    std::optional<LiveNetwork::Rest> rest;
+    const EventId first = network.first_kept_with(coming);
+    if (first > network.first_kept()) {
+      const EventId droppable = is_stateless ? network.log().size() : present->replay.position();
+      rest = network.rest(first, coming, droppable, trained.batch);
+    }
+    const auto lock = write_lock();
+    if (rest) put(std::move(*rest));
+    append_part(events, begin, begin + count);
+    return begin + count;
+  }
+
+  /// Forgets what a network that has grown to this size has forgotten; no event is dropped yet.
+  /// REQUIRES: nobody reads.
+  void forget() {
+    const EventId first = network.first_kept_with({});
+    if (first > network.first_kept()) {
+      put(network.rest(first, /*more=*/{}, /*droppable=*/0, trained.batch));
+    }
+  }
+
+  /// REQUIRES: nobody reads.
+  void put(LiveNetwork::Rest rest) {
+    const NoGradGuard no_grad;
+    const EventId cut = rest.dropped - network.dropped();
+    asked = {};
+    if (!is_stateless) {
+      present->replay.advance_to(present->replay.position());
+      if (cut > 0) present->model.model->drop_events(cut);
+      present->replay.begin_at(present->replay.position() - cut);
+      shown = present->replay.position();
+    }
+    drop_features(cut);
+    network.put(std::move(rest));
+    present->model.use(network.past());
+  }
+
+  /// Of the first `cut` events of the log, before they are dropped.
+  void drop_features(EventId cut) {
+    const std::int64_t width = base.edge_features.width;
+    if (width == 0 || cut == 0) return;
+    const std::int64_t rows = network.log().size() - cut;
+    const Tensor left = edge_features.narrow(0, cut, rows).clone();
+    edge_features.narrow(0, 0, rows).copy_(left);
+    const EventId appended = std::max(network.dropped() + cut, base.events.size()) -
+                             std::max(network.dropped(), base.events.size());
+    features.erase(features.begin(), features.begin() + appended * width);
   }
 
   // ------------------------------------------------------------------ answering
@@ -211,6 +279,7 @@ struct LiveModel::Parts {
         const auto lock = read_lock();
         const Timestamp t = asked_time(time);
         const EventId known = network.events_before(t);
+        check_kept(known);
         if (is_stateless || shown == known) return ask(present->model, t);
         if (known < present->replay.position()) break;
       }
@@ -224,6 +293,10 @@ struct LiveModel::Parts {
     }
     with_past_model(*time, ask);
   }
+  void check_kept(EventId known) const {
+    if (network.is_kept(known)) return;
+    fail<Forgotten>("what was known at that time has been forgotten (--keep)");
+  }
 
   /// The same for a time before the newest whole batch: a second model replays up to it.
   template <class Ask>
@@ -235,9 +308,18 @@ struct LiveModel::Parts {
       // One batch at a time: events may be appended in between.
       const auto lock = read_lock();
       const EventId known = network.events_before(t);
-      if (!past || past->replay.position() > known || past_room != node_room) {
+      check_kept(known);
+      if (network.dropped() > 0) {
+        past.reset();
+        fail<Forgotten>(
+            "a memory as of an earlier time would need events that have been forgotten (--keep): "
+            "ask about times since the newest whole batch");
+      }
+      if (!past || past->replay.position() > known || past_room != node_room ||
+          past_first != network.first_kept()) {
         past = make_follower(trained, view());
         past_room = node_room;
+        past_first = network.first_kept();
         if (trained.state_events > 0 && trained.state_events <= known) {
           begin_at_saved_state(trained, *past);
         }
@@ -256,50 +338,214 @@ struct LiveModel::Parts {
     return node;
   }
 
+  /// What has been embedded about a time: questions to the present model about the same one share
+  /// it, and those that come together wait for one of them. REQUIRES: as in `ask` of with_model.
+  std::shared_ptr<NodeEmbeddings> embeddings_at(const LinkModel& model, Timestamp t) {
+    const auto make = [&] {
+      return std::make_shared<NodeEmbeddings>(model, node_room, t, trained.seed);
+    };
+    if (&model != &present->model) return make();
+    const EventId known = network.events_before(t);
+    const std::lock_guard lock(asked_mutex);
+    if (!asked.embeddings || asked.embeddings->time() != t || asked.events != known) {
+      asked = {known, make()};
+    }
+    return asked.embeddings;
+  }
+
   std::vector<float> logits(const LinkModel& model, std::span<const NodeId> src,
-                            std::span<const NodeId> dst, Timestamp t, Question question) const {
+                            std::span<const NodeId> dst, Timestamp t, Question question) {
+    const std::shared_ptr<NodeEmbeddings> embeddings = embeddings_at(model, t);
     std::vector<float> all;
-    constexpr std::size_t kBlock = 4096;  // to bound memory
+    constexpr std::size_t kBlock = 8192;  // to bound memory
     for (std::size_t begin = 0; begin < src.size(); begin += kBlock) {
       const std::size_t count = std::min(kBlock, src.size() - begin);
-      const std::vector<Timestamp> times(count, t);
+      const Links links(t, src.subspan(begin, count), dst.subspan(begin, count), node_room);
       const std::vector<float> block =
-          score_links(model, {src.subspan(begin, count), dst.subspan(begin, count), times}, t,
-                      trained.seed)
-              .of(question);
+          score_links(model, links, embeddings->of(links.roots().nodes)).of(question);
       all.insert(all.end(), block.begin(), block.end());
     }
     return all;
+  }
+
+  /// The newest time that the present model was asked about.
+  struct Asked {
+    EventId events = 0;  // known then
+    std::shared_ptr<NodeEmbeddings> embeddings;
+  };
+
+  // ------------------------------------------------------------------ snapshots
+
+  /// Of the events after the base, the number of the first one that is still there.
+  std::int64_t appended_from() const {
+    return std::max<std::int64_t>(0, network.dropped() - base.events.size());
+  }
+  /// The events after the base but for the first `known`. REQUIRES: known >= appended_from(); the
+  /// network stays as it is.
+  StreamEvents appended_events(std::int64_t known) const {
+    const EventLog& log = network.log();
+    StreamEvents events;
+    for (EventId e = base.events.size() + known - network.dropped(); e < log.size(); ++e) {
+      events.src.push_back(network.name(log.src[e]));
+      events.dst.push_back(network.name(log.dst[e]));
+      events.time.push_back(log.time[e]);
+    }
+    const std::int64_t gone = (known - appended_from()) * base.edge_features.width;
+    events.features.assign(features.begin() + gone, features.end());
+    return events;
+  }
+
+  void save(TensorFile& file) {
+    const StreamEvents events = [&] {
+      const auto lock = read_lock();
+      return appended_events(appended_from());
+    }();
+    EventId state_events = 0;
+    std::vector<Tensor> state;
+    if (!is_stateless) {
+      const auto lock = write_lock();
+      Replay& replay = present->replay;
+      replay.advance_to(replay.position());
+      shown = replay.position();
+      state_events = network.dropped() + shown;
+      state = present->model.state();
+    }
+    file.document = {{"data_digest", base_digest},
+                     {"model", model_identity},
+                     {"events", events.size()},
+                     {"state_events", state_events}};
+    put_names(events.src, "src", file);
+    put_names(events.dst, "dst", file);
+    file.tensors["time"] = to_tensor(events.time, at::kCPU);
+    file.tensors["features"] = to_tensor(events.features, at::kCPU);
+    file.put("state", state);
+    if (network.first_kept() > 0) save_forgotten(file);
+  }
+  void save_forgotten(TensorFile& file) {
+    const auto lock = read_lock();
+    const LiveNetwork::Forgotten forgotten = network.forgotten(base.events.num_nodes);
+    file.document["forgotten"] = {
+        {"keep_events", keep.events},           {"keep_age", keep.age},
+        {"dropped", forgotten.dropped},         {"first_kept", forgotten.first_kept},
+        {"first_mixed", forgotten.first_mixed}, {"first_loop", forgotten.first_loop}};
+    put_names(forgotten.born, "born", file);
+    file.tensors["was_source"] = copy_of<std::uint8_t>(forgotten.was_source, at::kByte);
+    file.tensors["was_destination"] = copy_of<std::uint8_t>(forgotten.was_destination, at::kByte);
+  }
+  std::optional<LiveNetwork::Forgotten> read_forgotten(const TensorFile& file) const {
+    if (!file.document.contains("forgotten")) return {};
+    const auto& saved = file.document.at("forgotten");
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    const auto number = [&](const char* key) { return json_integer(saved, key, 0, kMost); };
+    if (number("keep_events") != keep.events || json_number(saved, "keep_age") != keep.age) {
+      fail<UnusableRun>(
+          "this stream was served with another --keep, and what was forgotten cannot come back: "
+          "give the same one, or another --state");
+    }
+    LiveNetwork::Forgotten forgotten{.dropped = number("dropped"),
+                                     .first_kept = number("first_kept"),
+                                     .first_mixed = number("first_mixed"),
+                                     .first_loop = number("first_loop"),
+                                     .born = get_names("born", file)};
+    const auto flags = [&](const char* key) {
+      const auto values = values_of<std::uint8_t>(file, key);
+      check_saved(std::ssize(values) == base.events.num_nodes + std::ssize(forgotten.born),
+                  "roles of the snapshot are damaged");
+      return std::vector<std::uint8_t>(values.begin(), values.end());
+    };
+    forgotten.was_source = flags("was_source");
+    forgotten.was_destination = flags("was_destination");
+    return forgotten;
+  }
+
+  /// Continues from what `save` wrote. REQUIRES: nothing has been appended.
+  void restore(const TensorFile& file) {
+    StreamEvents events{.src = get_names("src", file), .dst = get_names("dst", file)};
+    const auto times = values_of<double>(file, "time");
+    const auto raw = values_of<float>(file, "features");
+    events.time.assign(times.begin(), times.end());
+    events.features.assign(raw.begin(), raw.end());
+    const std::int64_t width = base.edge_features.width;
+    check_saved(events.src.size() == events.time.size() &&
+                    events.dst.size() == events.time.size() &&
+                    std::ssize(events.features) == events.size() * width,
+                "the columns of the snapshot differ in length");
+    const auto lock = write_lock();
+    const auto forgotten = read_forgotten(file);
+    const EventId dropped = forgotten ? forgotten->dropped : 0;
+    const bool same_model = json_string(file.document, "model") == model_identity;
+    const EventId all = std::max(dropped, base.events.size()) + events.size();
+    const EventId state_events = json_integer(file.document, "state_events", 0, all);
+    if (dropped > 0 && !is_stateless && !same_model) {
+      fail<UnusableRun>(
+          "this model has a memory, which would have to see all events since its training: those "
+          "before number {} have been forgotten (--keep)",
+          dropped);
+    }
+    // Columns and indices first; the memory comes as it was, or is replayed.
+    const NoGradGuard no_grad;
+    if (forgotten) {
+      check_saved(forgotten->first_kept >= dropped && forgotten->first_kept <= all,
+                  "the snapshot says that more is forgotten than there was");
+      drop_features(std::min(dropped, base.events.size()));
+      network.begin_resume(*forgotten);
+    }
+    network.check_names(events);
+    const EventId first = network.log().size();
+    for (std::int64_t i = 0; i < events.size(); ++i) {
+      network.append(events.src[index(i)], events.dst[index(i)], events.time[index(i)]);
+    }
+    if (forgotten) network.finish_resume(*forgotten);
+    make_room();
+    for (std::int64_t i = 0; i < events.size(); ++i) {
+      put_features(first + i,
+                   std::span<const float>(events.features).subspan(index(i * width), index(width)));
+    }
+    begin_present(make_follower(trained, view()));
+    if (!is_stateless) {
+      if (same_model) {
+        begin_at(*present, file.list("state"), state_events - dropped);
+      } else if (trained.state_events > 0) {
+        begin_at_saved_state(trained, *present);
+      }
+      present->replay.advance_to(network.log().size());
+      shown = network.log().size();
+    }
+    forget();
   }
 
   TrainedModel trained;
   Dataset base;
   std::string base_digest;
   std::string model_identity;
+  Keep keep;
   LiveNetwork network;
   std::vector<float> features;  // raw, of the appended events
   NodeId node_room = 0;
-  std::int64_t event_room = 0;
+  std::int64_t event_room = std::numeric_limits<std::int64_t>::max();
   Tensor edge_features;
   Tensor node_features;
   std::unique_ptr<Follower> present;
   EventId shown = 0;  // events that the present model has seen, those of a partial batch too
   bool is_stateless = false;
+  std::mutex asked_mutex;
+  Asked asked;
   std::mutex gate;
   std::shared_mutex mutex;  // of everything above
   std::timed_mutex past_mutex;
   std::unique_ptr<Follower> past;
   NodeId past_room = 0;
+  EventId past_first = 0;
 };
 
-LiveModel::LiveModel(TrainedModel model, Dataset base) {
+LiveModel::LiveModel(TrainedModel model, Dataset base, const Keep& keep) {
   if (!is_same_network(base, model.data_digest, model.extent, /*grown=*/true)) {
     fail<UnusableRun>(
         "{} is not the network that this model was trained on: {}; new events may only come after "
         "the old ones",
         base.name, difference(base, {model.data_digest, model.extent}));
   }
-  parts_ = std::make_unique<Parts>(std::move(model), std::move(base));
+  parts_ = std::make_unique<Parts>(std::move(model), std::move(base), keep);
 }
 LiveModel::~LiveModel() = default;
 
@@ -308,7 +554,12 @@ const TrainedModel& LiveModel::model() const { return parts_->trained; }
 LiveModel::Position LiveModel::position() const {
   const auto lock = parts_->read_lock();
   const EventLog& log = parts_->network.log();
-  return {log.size(), log.num_nodes, log.size() == 0 ? kNever : log.time.back()};
+  return {parts_->network.events(), log.num_nodes, log.size() == 0 ? kNever : log.time.back()};
+}
+
+std::int64_t LiveModel::kept() const {
+  const auto lock = parts_->read_lock();
+  return parts_->network.events() - parts_->network.first_kept();
 }
 
 std::int64_t LiveModel::feature_width() const { return parts_->base.edge_features.width; }
@@ -325,14 +576,7 @@ void LiveModel::resolve(StreamEvents& events) const {
 }
 
 void LiveModel::append(const StreamEvents& events) {
-  for (std::int64_t begin = 0; begin < events.size();) {
-    const auto lock = parts_->write_lock();
-    const std::int64_t batch = parts_->trained.batch;
-    const std::int64_t end =
-        std::min(events.size(), begin + batch - parts_->network.log().size() % batch);
-    parts_->append_part(events, begin, end);
-    begin = end;
-  }
+  for (std::int64_t begin = 0; begin < events.size();) begin = parts_->append_next(events, begin);
 }
 
 LiveModel::Ranking LiveModel::top(const std::string& src, std::optional<Timestamp> time,
@@ -353,7 +597,7 @@ LiveModel::Ranking LiveModel::top(const std::string& src, std::optional<Timestam
                         return a.logit != b.logit ? a.logit > b.logit : a.node < b.node;
                       });
     ranking.time = t;
-    ranking.events = network.events_before(t);
+    ranking.events = network.dropped() + network.events_before(t);
     for (std::ptrdiff_t i = 0; i < count; ++i) {
       const Prediction& one = found[index(i)];
       ranking.answers.push_back({network.name(one.node), one.logit});
@@ -383,7 +627,7 @@ LiveModel::Scored LiveModel::score(const std::vector<std::string>& src,
     const std::vector<float> logits = parts_->logits(model, sources, destinations, t, question);
     for (std::size_t i = 0; i < asked.size(); ++i) scored.logits[asked[i]] = logits[i];
     scored.time = t;
-    scored.events = network.events_before(t);
+    scored.events = network.dropped() + network.events_before(t);
   });
   return scored;
 }
@@ -420,50 +664,26 @@ LiveModel::PairFacts LiveModel::pair(const std::string& src, const std::string& 
   return {pairs.before(u, v, time), pairs.before(v, u, time)};
 }
 
-StreamEvents LiveModel::events_from(std::int64_t known) const {
+std::optional<StreamEvents> LiveModel::events_from(std::int64_t known) const {
   const auto lock = parts_->read_lock();
-  const EventLog& log = parts_->network.log();
-  StreamEvents events;
-  for (EventId e = parts_->base.events.size() + known; e < log.size(); ++e) {
-    events.src.push_back(parts_->network.name(log.src[e]));
-    events.dst.push_back(parts_->network.name(log.dst[e]));
-    events.time.push_back(log.time[e]);
-  }
-  const auto width = index(feature_width());
-  events.features.assign(
-      parts_->features.begin() + static_cast<std::ptrdiff_t>(index(known) * width),
-      parts_->features.end());
-  return events;
+  if (known < parts_->appended_from()) return {};
+  return parts_->appended_events(known);
+}
+
+void LiveModel::catch_up(const LiveModel& other) {
+  if (const auto events = other.events_from(appended())) return append(*events);
+  if (appended() > 0) fail("events that came meanwhile have been forgotten already");
+  parts_->restore(other.snapshot().contents_->file);
 }
 
 LiveSnapshot LiveModel::snapshot() const {
   LiveSnapshot snapshot;
-  TensorFile& file = snapshot.contents_->file;
-  const StreamEvents events = events_from(0);
-  EventId state_events = 0;
-  std::vector<Tensor> state;
-  if (!parts_->is_stateless) {
-    const auto lock = parts_->write_lock();
-    Replay& replay = parts_->present->replay;
-    replay.advance_to(replay.position());
-    parts_->shown = state_events = replay.position();
-    state = parts_->present->model.state();
-  }
-  file.document = {{"data_digest", parts_->base_digest},
-                   {"model", parts_->model_identity},
-                   {"events", events.size()},
-                   {"state_events", state_events}};
-  put_names(events.src, "src", file);
-  put_names(events.dst, "dst", file);
-  file.tensors["time"] = to_tensor(events.time, at::kCPU);
-  file.tensors["features"] = to_tensor(events.features, at::kCPU);
-  file.put("state", state);
+  parts_->save(snapshot.contents_->file);
   return snapshot;
 }
 
 LiveSnapshot LiveModel::restore(const std::filesystem::path& path) {
   const TensorFile file = load_tensors(kSnapshotFile, path);
-  LiveSnapshot facts;
   constexpr std::int64_t kMost = std::int64_t{1} << 60;
   if (json_string(file.document, "data_digest") != parts_->base_digest) {
     fail<UnusableRun>(
@@ -471,48 +691,10 @@ LiveSnapshot LiveModel::restore(const std::filesystem::path& path) {
         "was begun with, or give another --state",
         path.string());
   }
+  LiveSnapshot facts;
   facts.sequence = json_integer(file.document, "sequence", 0, kMost);
   facts.late = json_integer(file.document, "late", 0, kMost);
-  StreamEvents events{.src = get_names("src", file), .dst = get_names("dst", file)};
-  const auto times = values_of<double>(file, "time");
-  const auto features = values_of<float>(file, "features");
-  events.time.assign(times.begin(), times.end());
-  events.features.assign(features.begin(), features.end());
-  check_saved(events.src.size() == events.time.size() && events.dst.size() == events.time.size() &&
-                  std::ssize(events.features) == events.size() * feature_width(),
-              "the columns of the snapshot differ in length");
-  Parts& parts = *parts_;
-  const auto lock = parts.write_lock();
-  const bool same_model = json_string(file.document, "model") == parts.model_identity;
-  const EventId all = parts.network.log().size() + events.size();
-  const EventId state_events = json_integer(file.document, "state_events", 0, all);
-  parts.network.check_names(events);
-  if (parts.is_stateless || !same_model) {
-    const std::int64_t batch = parts.trained.batch;
-    for (std::int64_t begin = 0; begin < events.size();) {
-      const std::int64_t end =
-          std::min(events.size(), begin + batch - parts.network.log().size() % batch);
-      parts.append_part(events, begin, end);
-      begin = end;
-    }
-    return facts;
-  }
-  // Columns and indices first; the memory comes as it was.
-  const NoGradGuard no_grad;
-  const std::int64_t width = feature_width();
-  const EventId first = parts.network.log().size();
-  for (std::int64_t i = 0; i < events.size(); ++i) {
-    parts.network.append(events.src[index(i)], events.dst[index(i)], events.time[index(i)]);
-  }
-  parts.make_room();
-  for (std::int64_t i = 0; i < events.size(); ++i) {
-    parts.put_features(
-        first + i, std::span<const float>(events.features).subspan(index(i * width), index(width)));
-  }
-  parts.present = make_follower(parts.trained, parts.view());
-  begin_at(*parts.present, file.list("state"), state_events);
-  parts.present->replay.advance_to(parts.network.log().size());
-  parts.shown = parts.network.log().size();
+  parts_->restore(file);
   return facts;
 }
 

@@ -8,12 +8,18 @@
 
 #include "curnm/base/error.h"
 #include "curnm/data/stream_events.h"
+#include "curnm/graph/keep.h"
 #include "curnm/prediction/predictor.h"
 
 namespace curnm {
 
 /// A question that cannot be answered now: one about the past is being answered already.
 class Busy : public Error {
+ public:
+  using Error::Error;
+};
+/// A question about a time that has been forgotten.
+class Forgotten : public Error {
  public:
   using Error::Error;
 };
@@ -49,6 +55,10 @@ class LiveSnapshot {
 /// event strictly before t; of those, whole batches have entered the memory one after the other,
 /// the rest is shown as one partial batch and undone again.
 ///
+/// With `keep`, answers equal those of a Predictor that keeps as much. What is forgotten is gone,
+/// so that memory is bounded however long the stream is; it grows with the number of nodes alone.
+/// Questions about times before the last forgetting are refused.
+///
 /// Thread-safe. Any number of threads may ask; `append` is for one thread at a time, and keeps
 /// readers waiting for one batch at most. A question about a time before the newest whole batch is
 /// answered by a second model that replays, one such question at a time; models without memory need
@@ -56,7 +66,7 @@ class LiveSnapshot {
 class LiveModel {
  public:
   /// `base`: the network of the training, possibly grown since. Throws as Predictor does.
-  LiveModel(TrainedModel model, Dataset base);
+  LiveModel(TrainedModel model, Dataset base, const Keep& keep = {});
   ~LiveModel();
   LiveModel(const LiveModel&) = delete;
   LiveModel& operator=(const LiveModel&) = delete;
@@ -70,6 +80,8 @@ class LiveModel {
     Timestamp newest = kNever;  // of the last event
   };
   Position position() const;
+  /// Events that may still be looked up.
+  std::int64_t kept() const;
   /// Features per event.
   std::int64_t feature_width() const;
   /// Which nodes exist after the base, and so on: what the metrics show.
@@ -91,7 +103,8 @@ class LiveModel {
     std::int64_t events = 0;  // that it knew
     std::vector<Answer> answers;
   };
-  /// As Predictor::top; without a time, right after the newest event. Throws UnknownNode, Busy.
+  /// As Predictor::top; without a time, right after the newest event. Throws UnknownNode, Busy,
+  /// Forgotten.
   Ranking top(const std::string& src, std::optional<Timestamp> time, std::int64_t k,
               Question question, Seen seen) const;
 
@@ -100,7 +113,7 @@ class LiveModel {
     std::int64_t events = 0;
     std::vector<std::optional<float>> logits;  // nothing where a node is not known
   };
-  /// As Predictor::score, all at one time. Throws Busy.
+  /// As Predictor::score, all at one time. Throws Busy, Forgotten.
   Scored score(const std::vector<std::string>& src, const std::vector<std::string>& dst,
                std::optional<Timestamp> time, Question question) const;
 
@@ -133,9 +146,11 @@ class LiveModel {
   /// Continues from a snapshot. REQUIRES: nothing has been appended. The memory is taken over where
   /// it is that of the same model and replayed otherwise. Returns sequence and late events.
   LiveSnapshot restore(const std::filesystem::path& file);
-  /// The events after the base that are not in `known` first ones yet: for another model that
-  /// catches up.
-  StreamEvents events_from(std::int64_t known) const;
+  /// The events after the base but for the first `known`; nothing if some of these are forgotten.
+  std::optional<StreamEvents> events_from(std::int64_t known) const;
+  /// Brings a model that has only its base, or nearly all of the events, to where another one of
+  /// the same base is. Throws as `restore`. REQUIRES: nothing is appended to either meanwhile.
+  void catch_up(const LiveModel& other);
 
  private:
   struct Parts;

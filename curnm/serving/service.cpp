@@ -91,7 +91,7 @@ struct Service::Parts {
         load(std::move(loader)),
         base(data),
         journal(given.state, {data.digest(), data.edge_features.width}),
-        live(std::make_shared<LiveModel>(std::move(trained), std::move(data))) {
+        live(std::make_shared<LiveModel>(std::move(trained), std::move(data), given.keep)) {
     const auto begin = Clock::now();
     if (std::filesystem::exists(snapshot_file())) {
       const LiveSnapshot snapshot = live->restore(snapshot_file());
@@ -377,6 +377,7 @@ struct Service::Parts {
     const HttpCounts http = counts ? counts() : HttpCounts{};
     put("events", "gauge", position.events);
     put("nodes", "gauge", position.nodes);
+    put("events_kept", "gauge", model()->kept());
     put("events_accepted_total", "counter", accepted);
     put("events_late_total", "counter", late);
     put("events_waiting", "gauge", waiting_events);
@@ -408,12 +409,12 @@ struct Service::Parts {
       std::string result;
       try {
         set_num_threads(1);
-        auto next = std::make_shared<LiveModel>(load(file), base);
+        auto next = std::make_shared<LiveModel>(load(file), base, options.keep);
         // The old one answers and learns meanwhile; the last stretch is shown while nothing is
         // written.
-        next->append(model()->events_from(0));
+        if (const auto events = model()->events_from(0)) next->append(*events);
         const std::lock_guard writing(write_mutex);
-        next->append(live->events_from(next->appended()));
+        next->catch_up(*live);
         const std::lock_guard lock(live_mutex);
         live = std::move(next);
         result = fmt::format("the model is now {}", file);
@@ -542,6 +543,8 @@ void Service::handle(const HttpRequest& request, const Respond& respond) {
     refused(error.status(), error.code(), error.what());
   } catch (const UnknownNode& error) {
     refused(404, "unknown_node", error.what());
+  } catch (const Forgotten& error) {
+    refused(410, "forgotten", error.what());
   } catch (const Busy& error) {
     refused(429, "overloaded", error.what());
   } catch (const Error& error) {

@@ -22,6 +22,7 @@ struct ServiceOptions {
   std::filesystem::path state;  // folder of the log and its snapshot
   std::string token;            // empty: none is required
   Late late = Late::kRefuse;
+  Keep keep;
   std::int64_t most_k = 1000;
   std::int64_t most_events = 10000;                      // of a request
   std::int64_t most_pairs = 10000;                       // of a request

@@ -56,6 +56,28 @@ TEST_F(AfterTraining, OnePeriodIsTheTestAndPeriodsDoNotSeeLaterOnes) {
   EXPECT_EQ(json::parse(curnm("eval m --data grown.csv --json").out)["periods"], grown["periods"]);
 }
 
+TEST_F(AfterTraining, ASlidingMemoryIsTheSameInTestsAndAnswers) {
+  write("old.csv", events(600));
+  ASSERT_EQ(train("old.csv --epochs 1 --out run" + options_).exit_code, 0);
+  const json all = json::parse(curnm("eval run --periods 1 --json").out);
+  const json kept = json::parse(curnm("eval run --keep 30 --periods 1 --json").out);
+  EXPECT_EQ(all["keep"], nullptr);
+  EXPECT_EQ(kept["keep"], "30");
+  EXPECT_NE(kept["periods"], all["periods"]);
+  const json everything = json::parse(curnm("eval run --keep 600 --periods 1 --json").out);
+  EXPECT_EQ(everything["periods"], all["periods"]);
+
+  const std::string question = "predict run --src n1 --time 30000 --json";
+  EXPECT_NE(curnm(question + " --keep 20").out, curnm(question).out);
+  EXPECT_EQ(curnm(question + " --keep 600").out, curnm(question).out);
+  // Times are a minute apart: an age of ten minutes keeps fewer than a day.
+  EXPECT_NE(curnm(question + " --keep 10m").out, curnm(question).out);
+  EXPECT_EQ(curnm(question + " --keep 1d").out, curnm(question).out);
+  const CommandResult wrong = curnm(question + " --keep 10y");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_TRUE(contains(wrong.err, "30d")) << wrong.err;
+}
+
 TEST_F(AfterTraining, SaysWhatATestByPeriodsCannotDo) {
   write("old.csv", events(600));
   ASSERT_EQ(train("old.csv --epochs 1 --out run" + options_).exit_code, 0);

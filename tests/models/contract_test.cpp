@@ -232,6 +232,60 @@ TEST_P(ModelContract, DropoutDoesNotDependOnTheCompanyOfARoot) {
   }
 }
 
+// What is kept of states changes no bit, while events are shown, taken back and shown again with
+// more of them, and while states are set. The other model replays everything for each question.
+TEST_P(ModelContract, ReusedStatesGiveTheSameBits) {
+  const EventLog log = random_log(6, {.nodes = 30, .events = 160, .distinct_times = 60});
+  const Indices indices(log);
+  const NoGradGuard no_grad;
+  const auto model = make(log);
+  model->use(indices.past());
+  model->eval();
+  model->reuse_states();
+  const auto other = make(log);
+  const auto batch = [&](EventId begin, EventId end) {
+    static std::vector<EventId> ids;
+    ids.resize(static_cast<std::size_t>(log.size()));
+    std::iota(ids.begin(), ids.end(), EventId{0});
+    const auto first = static_cast<std::size_t>(begin);
+    const auto size = static_cast<std::size_t>(end - begin);
+    return EventBatch{log.src.span().subspan(first, size), log.dst.span().subspan(first, size),
+                      log.time.span().subspan(first, size), std::span(ids).subspan(first, size)};
+  };
+  Rng rng(8, Stream::kTest);
+  const auto expect_the_same = [&](EventId seen) {
+    for (const Timestamp t : {log.time[seen], log.time[seen] + 3.5}) {
+      const Tensor all = embed_all(*other, log, indices, seen, t);
+      std::vector<NodeId> nodes;
+      for (NodeId node = 0; node < log.num_nodes; ++node) {
+        if (rng.below(3) > 0) nodes.insert(nodes.begin(), node);
+      }
+      const std::vector<Timestamp> times(nodes.size(), t);
+      const Tensor z = embed(*model, {nodes, times}, t, Rng(5, Stream::kTest));
+      for (std::size_t i = 0; i < nodes.size(); ++i) {
+        ASSERT_TRUE(at::equal(z[static_cast<std::int64_t>(i)], all[nodes[i]]))
+            << seen << " events, node " << nodes[i];
+      }
+    }
+  };
+  std::vector<Tensor> early;
+  for (EventId begin = 0; begin + kBatch < 150; begin += kBatch) {
+    for (const EventId shown : {2, 3, 6}) {
+      const auto before = model->state_before(batch(begin, begin + shown));
+      model->observe(batch(begin, begin + shown));
+      expect_the_same(begin + shown);
+      model->undo(before);
+    }
+    expect_the_same(begin);
+    model->observe(batch(begin, begin + kBatch));
+    if (begin == 5 * kBatch) early = model->state();
+  }
+  model->set_state(early);
+  expect_the_same(6 * kBatch);
+  model->forget();
+  expect_the_same(0);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ModelContract, ::testing::ValuesIn(cases()), [](const auto& test) {
   return std::string(test.param.model) + (test.param.features ? "_features_" : "_plain_") +
          test.param.ties;

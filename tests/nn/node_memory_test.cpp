@@ -208,5 +208,56 @@ TEST_F(NodeMemoryTest, StateRoundTrip) {
   EXPECT_TRUE(at::equal(state_of(*m, 0, 20), at::zeros({kWidth})));
 }
 
+// Versions say when what was computed from a state is still true: that of a node goes with its
+// contents, also back, and the same mail that is delivered again brings the same number.
+TEST_F(NodeMemoryTest, VersionsFollowTheContents) {
+  for (const Ties ties : {Ties::kStream, Ties::kStrict}) {
+    const auto m = memory(options(ties));
+    m->observe(Batch{{0, 2}, {1, 3}, {11, 12}, {0, 1}}.view());
+    const auto versions = [&] {
+      std::vector<std::int64_t> all;
+      for (NodeId node = 0; node < kNodes; ++node) all.push_back(m->version(node));
+      return all;
+    };
+    const std::vector<std::int64_t> first = versions();
+    const Batch part{{0, 4}, {2, 5}, {13, 14}, {2, 3}};
+    const auto before = m->state_before(part.view());
+    m->observe(part.view());
+    const std::vector<std::int64_t> shown = versions();
+    for (const NodeId node : {0, 2, 4, 5}) EXPECT_NE(shown[node], first[node]) << node;
+    for (const NodeId node : {1, 3, 6}) EXPECT_EQ(shown[node], first[node]) << node;
+    m->undo(before);
+    EXPECT_EQ(versions(), first);
+    m->observe(Batch{{0, 4, 4}, {2, 5, 6}, {13, 14, 15}, {2, 3, 4}}.view());
+    const std::vector<std::int64_t> more = versions();
+    for (const NodeId node : {0, 2}) EXPECT_EQ(more[node], shown[node]) << node;
+    for (const NodeId node : {4, 6}) EXPECT_NE(more[node], shown[node]) << node;
+    m->forget();
+    for (NodeId node = 0; node < kNodes; ++node) {
+      for (const auto& earlier : {first, shown, more}) EXPECT_NE(m->version(node), earlier[node]);
+    }
+  }
+}
+
+// Mail is delivered from the state before its batch. A batch that begins with other events from the
+// same state gives the same contents as one that was never undone.
+TEST_F(NodeMemoryTest, WhatWasUndoneIsTakenOnlyWhereItIsTheSame) {
+  for (const Ties ties : {Ties::kStream, Ties::kStrict}) {
+    const auto undoing = memory(options(ties));
+    const auto straight = memory(options(ties));
+    const Batch first{{0, 2}, {1, 3}, {11, 12}, {0, 1}};
+    for (const auto& m : {undoing, straight}) m->observe(first.view());
+    const Batch shown{{0, 2, 4}, {2, 4, 5}, {13, 14, 14}, {2, 3, 4}};
+    const auto before = undoing->state_before(shown.view());
+    undoing->observe(shown.view());
+    undoing->undo(before);
+    const Batch next{{0, 2, 4, 1}, {2, 4, 5, 0}, {13, 14, 14, 14}, {2, 3, 4, 5}};
+    for (const auto& m : {undoing, straight}) m->observe(next.view());
+    const auto found = undoing->state();
+    const auto expected = straight->state();
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(at::equal(found[i], expected[i]));
+  }
+}
+
 }  // namespace
 }  // namespace curnm

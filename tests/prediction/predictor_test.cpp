@@ -311,6 +311,53 @@ TEST(PredictorTest, WhatHasBeenChosenMayBeLeftOut) {
   EXPECT_EQ(std::set<NodeId>(choices.begin(), choices.end()), expected);
 }
 
+TEST(PredictorTest, WhatIsNotKeptIsNotChosenAndNotLookedUp) {
+  const Dataset dataset = network();
+  const EventLog& log = dataset.events;
+  for (const std::string model : {"light", "tgn"}) {
+    const TrainedModel made = trained(model, dataset, kPairDecoder);
+    const Keep keep{.events = 100};
+    const Predictor predictor(made, dataset, keep);
+    const Predictor with_all(made, dataset);
+    for (const EventId known : {500, 733, 1500}) {
+      const Timestamp t = known < log.size() ? log.time[known] : log.time.back() + 1;
+      const EventId before = std::ranges::lower_bound(log.time, t) - log.time.begin();
+      std::set<NodeId> allowed;
+      for (EventId e = keep.first(before, log.time.span()); e < before; ++e) {
+        allowed.insert({log.src[e], log.dst[e]});
+      }
+      allowed.erase(NodeId{3});
+      const std::vector<NodeId> chosen = predictor.choices(3, t);
+      EXPECT_EQ(std::set<NodeId>(chosen.begin(), chosen.end()), allowed);
+      EXPECT_LT(chosen.size(), with_all.choices(3, t).size());
+    }
+    const Questions questions = some_questions(dataset);
+    EXPECT_NE(predictor.score(questions.pairs()), with_all.score(questions.pairs()));
+    const Predictor keeps_all(made, dataset, {.events = 1500});
+    EXPECT_EQ(keeps_all.score(questions.pairs()), with_all.score(questions.pairs()));
+  }
+}
+
+// A test asks for many times at once, whose pasts begin at different events.
+TEST(PredictorTest, AScorerKeepsWhatSingleQuestionsDo) {
+  const Dataset dataset = network();
+  const EventLog& log = dataset.events;
+  const TrainedModel made = trained("light", dataset, {{"decoder", "pair"}});
+  for (const Keep& keep : {Keep{.events = 60}, Keep{.age = log.time.back() / 20}}) {
+    const Predictor predictor(made, dataset, keep);
+    Questions questions;
+    for (EventId e = 600; e < 900; e += 2) {  // the other way around, too, and in no order
+      const EventId shuffled = 600 + (e * 7) % 300;
+      questions.src.push_back(log.src[shuffled]);
+      questions.dst.push_back(log.dst[e]);
+      questions.time.push_back(log.time[shuffled]);
+    }
+    const auto scorer = predictor.scorer_after(600);
+    const Scores scores = scorer->score(questions.pairs(), log.time[600]);
+    EXPECT_EQ(scores.of(Question::kPair), predictor.score(questions.pairs(), Question::kPair));
+  }
+}
+
 TEST(PredictorTest, LongCallsCanBeInterrupted) {
   const Dataset dataset = network();
   const Predictor predictor(trained("jodie", dataset), dataset);

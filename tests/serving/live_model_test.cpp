@@ -108,14 +108,27 @@ void expect_same_answers(const LiveModel& live, const Predictor& predictor, Time
 
 class EveryLiveModel : public ::testing::TestWithParam<std::string> {};
 
+/// The same where the time may have been forgotten. Returns whether it has not.
+bool expect_same_or_forgotten(const LiveModel& live, const Predictor& predictor, Timestamp t) {
+  try {
+    live.score({}, {}, t, Question::kPair);
+  } catch (const Forgotten&) {
+    return false;
+  }
+  expect_same_answers(live, predictor, t, t);
+  return true;
+}
+
 /// Events in requests of any size, questions now, within the newest batch and long ago.
-void follow(const std::string& model, const GivenOptions& options, bool features) {
+void follow(const std::string& model, const GivenOptions& options, bool features,
+            const Keep& keep = {}) {
   const Dataset whole = whole_network(features);
   const Dataset base = whole.head({1100, whole.events.num_nodes});
   const TrainedModel made = trained(model, base, options);
   const StreamEvents events = what_follows(whole, 1100);
-  LiveModel live(made, base);
+  LiveModel live(made, base, keep);
   Rng rng(9, Stream::kTest);
+  std::int64_t asked_earlier = 0;
   std::int64_t done = 0;
   while (done < events.size()) {
     const auto count = static_cast<std::int64_t>(rng.below(170)) + 1;
@@ -124,16 +137,31 @@ void follow(const std::string& model, const GivenOptions& options, bool features
     live.resolve(next);
     live.append(next);
     done = end;
-    const Predictor predictor(made, grown(base, part(events, 0, done)));
+    const Predictor predictor(made, grown(base, part(events, 0, done)), keep);
     const EventLog& log = predictor.dataset().events;
     const Timestamp now = std::nextafter(log.time.back(), -kNever);
     expect_same_answers(live, predictor, now, std::nullopt);
-    expect_same_answers(live, predictor, log.time.back(), log.time.back());
-    expect_same_answers(live, predictor, log.time[log.size() - 30], log.time[log.size() - 30]);
-    expect_same_answers(live, predictor, log.time[700], log.time[700]);
     expect_same_answers(live, predictor, now + 5, now + 5);
+    for (const Timestamp t : {log.time.back(), log.time[log.size() - 30], log.time[700]}) {
+      const bool answered = expect_same_or_forgotten(live, predictor, t);
+      const EventId known = std::ranges::lower_bound(log.time, t) - log.time.begin();
+      const auto kept_then = keep.first(known, log.time.span());
+      const auto kept_now = keep.first(log.size(), log.time.span());
+      if (kept_then < kept_now) {
+        EXPECT_FALSE(answered);
+      }
+      // A memory replays only while nothing has been dropped.
+      const bool in_batch = known >= log.size() / made.batch * made.batch;
+      if (keep.everything() || (kept_then == kept_now && in_batch)) {
+        EXPECT_TRUE(answered);
+      }
+      asked_earlier += answered ? 1 : 0;
+    }
+    EXPECT_EQ(live.position().events, log.size());
+    EXPECT_EQ(live.kept(), log.size() - keep.first(log.size(), log.time.span()));
     ASSERT_FALSE(::testing::Test::HasFailure()) << done << " events";
   }
+  EXPECT_GT(asked_earlier, 0);
   EXPECT_EQ(live.position().nodes, whole.events.num_nodes + 35);
 }
 
@@ -145,9 +173,35 @@ TEST_P(EveryLiveModel, AnswersTheSameWithFeatures) {
   follow(GetParam(), {{"epochs", "1"}}, /*features=*/true);
 }
 
+TEST_P(EveryLiveModel, ForgetsAsPredictDoes) {
+  const Timestamp span = whole_network().events.time.back() - whole_network().events.time.front();
+  for (const Keep& keep : {Keep{.events = 90}, Keep{.events = 400}, Keep{.age = span / 5}}) {
+    follow(GetParam(), {{"epochs", "1"}}, /*features=*/true, keep);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Registry, EveryLiveModel,
                          ::testing::Values("light", "tgn", "jodie", "dysat"),
                          [](const auto& model) { return model.param; });
+
+// There is room for 1,024 more events at first.
+TEST(LiveModelTest, MoreEventsThanThereIsRoomFor) {
+  const Dataset whole = whole_network(/*features=*/true);
+  const Dataset base = whole.head({400, whole.events.num_nodes});
+  const StreamEvents events = what_follows(whole, 400);
+  ASSERT_GT(events.size(), 1024);
+  const TrainedModel made = trained("tgn", base);
+  for (const Keep& keep : {Keep{}, Keep{.events = 300}}) {
+    LiveModel live(made, base, keep);
+    for (std::int64_t begin = 0; begin < events.size(); begin += 90) {
+      live.append(part(events, begin, std::min(events.size(), begin + 90)));
+      live.top("3", std::nullopt, 5, Question::kDestination, Seen::kIncluded);
+    }
+    const Predictor predictor(made, grown(base, events), keep);
+    const Timestamp now = std::nextafter(predictor.dataset().events.time.back(), -kNever);
+    expect_same_answers(live, predictor, now, std::nullopt);
+  }
+}
 
 TEST(LiveModelTest, ASketchOfWalksFollowsToo) {
   follow("light", {{"epochs", "1"}, {"decoder", "pair"}, {"walk", "on"}}, /*features=*/false);
@@ -175,6 +229,50 @@ TEST(LiveModelTest, ASnapshotContinuesWithTheSameBits) {
     const Timestamp now = std::nextafter(predictor.dataset().events.time.back(), -kNever);
     expect_same_answers(live, predictor, now, std::nullopt);
     expect_same_answers(again, predictor, now, std::nullopt);
+  }
+}
+
+TEST(LiveModelTest, ASnapshotKnowsWhatIsForgotten) {
+  for (const std::string model : {"light", "tgn"}) {
+    const TemporaryFolder folder;
+    const Dataset whole = whole_network(/*features=*/true);
+    const Dataset base = whole.head({1100, whole.events.num_nodes});
+    const TrainedModel made = trained(model, base, {{"epochs", "1"}});
+    const TrainedModel other = trained(model, base, {{"epochs", "1"}, {"seed", "1"}});
+    const StreamEvents events = what_follows(whole, 1100);
+    for (const std::int64_t count : {90, 400}) {  // events of the base are left, or none
+      const Keep keep{.events = count};
+      LiveModel live(made, base, keep);
+      const std::int64_t first = events.size() - 40;  // nodes have been born by then
+      live.append(part(events, 0, first));
+      live.snapshot().write(folder.path() / "snapshot");
+      EXPECT_EQ(live.events_from(0).has_value(), count == 400);
+      LiveModel again(made, base, keep);
+      again.restore(folder.path() / "snapshot");
+      EXPECT_EQ(again.position().events, live.position().events);
+      EXPECT_EQ(again.kept(), live.kept());
+      LiveModel following(made, base, keep);
+      following.catch_up(live);
+      for (LiveModel* one : {&live, &again, &following}) {
+        one->append(part(events, first, events.size()));
+        const Predictor predictor(made, grown(base, events), keep);
+        const Timestamp now = std::nextafter(predictor.dataset().events.time.back(), -kNever);
+        expect_same_answers(*one, predictor, now, std::nullopt);
+      }
+      LiveModel keeps_more(made, base, {.events = 1000});
+      EXPECT_THROW(keeps_more.restore(folder.path() / "snapshot"), UnusableRun);
+      // Another memory would need what is forgotten; without one, what is left is enough.
+      LiveModel exchanged(other, base, keep);
+      if (model == "tgn") {
+        EXPECT_THROW(exchanged.restore(folder.path() / "snapshot"), UnusableRun);
+      } else {
+        exchanged.restore(folder.path() / "snapshot");
+        exchanged.append(part(events, first, events.size()));
+        const Predictor predictor(other, grown(base, events), keep);
+        const Timestamp now = std::nextafter(predictor.dataset().events.time.back(), -kNever);
+        expect_same_answers(exchanged, predictor, now, std::nullopt);
+      }
+    }
   }
 }
 
