@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "curnm/evaluation/scorer.h"
+#include "curnm/prediction/explanation.h"
 #include "curnm/prediction/top_query.h"
 #include "curnm/prediction/trained_model.h"
 #include "curnm/sampling/links.h"
@@ -42,6 +43,12 @@ class Predictor {
 
   /// The logits of the pairs, by the output that answers the question.
   std::vector<float> score(const Pairs& pairs, Question question = Question::kPair) const;
+
+  /// Why the pairs score as they do. Logits are those of `score`, to the bit. Throws Error for a
+  /// time before which nothing has happened.
+  std::vector<Explanation> explain(const Pairs& pairs, Question question = Question::kPair) const;
+  /// The names of an explanation's parts.
+  std::vector<std::string> explained_parts() const;
 
   /// What may be predicted for src at t: every node that was a destination before, including hidden
   /// nodes and those added after training; src itself only if the network has self-loops. Events at

@@ -10,47 +10,17 @@ was imported from. Exit code 1 if anything is lost or differs.
 
 import argparse
 import csv
-import importlib.util
+import http.client
 import json
 import os
 import pathlib
 import random
-import signal
 import subprocess
 import tempfile
 import threading
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-spec = importlib.util.spec_from_file_location("client", HERE / "../../python/curnm/_client.py")
-client_module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(client_module)
-Client = client_module.Client
-
-
-class Server:
-    def __init__(self, arguments, state):
-        self.begin = time.monotonic()
-        self.process = subprocess.Popen(
-            [arguments.curnm, "serve", arguments.model, "--data", arguments.data, "--listen",
-             "127.0.0.1:0", "--state", state, "--snapshot-megabytes", "1"],
-            stderr=subprocess.PIPE, text=True)
-        for line in self.process.stderr:
-            if line.startswith("serving "):
-                self.url = line.split(" on ")[1].split("/, state")[0]
-                break
-        else:
-            raise SystemExit("the server did not start")
-        self.start_seconds = time.monotonic() - self.begin
-        threading.Thread(target=self.process.stderr.read, daemon=True).start()
-
-    def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+from server import Client, Server
 
 
 def load(url, events, acknowledged):
@@ -63,7 +33,7 @@ def load(url, events, acknowledged):
                 answer = client.events(events[at:at + count])
                 at += answer["accepted"]
                 acknowledged[0] = max(acknowledged[0], at)
-    except (OSError, client_module.http.client.HTTPException):
+    except (OSError, http.client.HTTPException):
         pass
 
 
@@ -110,7 +80,8 @@ def main():
     starts = []
     with tempfile.TemporaryDirectory() as state:
         for _ in range(arguments.kills):
-            server = Server(arguments, state)
+            server = Server(arguments.curnm, arguments.model, arguments.data, state,
+                            "--snapshot-megabytes", "1")
             starts.append(server.start_seconds)
             with Client(server.url) as client:
                 lost += max(0, acknowledged[0] - client.health()["appended"])
@@ -119,7 +90,7 @@ def main():
             time.sleep(random.uniform(0, arguments.most_seconds))
             server.kill()
             teller.join()
-        server = Server(arguments, state)
+        server = Server(arguments.curnm, arguments.model, arguments.data, state)
         with Client(server.url) as client:
             health = client.health()
             lost += max(0, acknowledged[0] - health["appended"])
