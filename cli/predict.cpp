@@ -288,7 +288,7 @@ class SourceAnswers {
 
   const std::vector<NodeList::Entry>& entries_;
   const IdMap& ids_;
-  static constexpr std::size_t kBlock = 4096;  // answers that are explained at once
+  static constexpr std::size_t kBlock = 16384;  // answers that are explained at once
 
   Timestamp time_;
   AnswerWriter& writer_;

@@ -45,6 +45,7 @@ TimeUnit TimeUnit::of(const EventLog& log) {
 
 std::string TimeUnit::in_words(double length) const {
   if (seconds == 0) {
+    if (length < 1e-6) return "less than a millionth of a unit of time";  // right after it
     return length >= 100 || length == std::round(length)
                ? counted(static_cast<std::int64_t>(std::llround(std::min(length, 9e18))), "unit") +
                      " of time"

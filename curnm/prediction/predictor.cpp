@@ -185,10 +185,14 @@ std::vector<float> Predictor::score(const Pairs& pairs, Question question) const
 std::vector<Explanation> Predictor::explain(const Pairs& pairs, Question question) const {
   std::vector<Explanation> all(pairs.src.size());
   const EventLog& log = parts_->events.events;
+  std::optional<NodeEmbeddings> embeddings;  // of one time, for all of its blocks
+  std::optional<Explainer> explainer;
   parts_->by_time(pairs, [&](const LinkModel& model, const TimeBlock& block) {
-    NodeEmbeddings embeddings(model, log.num_nodes, block.t, parts_->trained.seed);
-    Explainer explainer(model, embeddings, past(), log, parts_->events_before(block.t));
-    std::vector<Explanation> found = explainer.explain(block.src, block.dst, question);
+    if (!embeddings || embeddings->time() != block.t) {
+      embeddings.emplace(model, log.num_nodes, block.t, parts_->trained.seed);
+      explainer.emplace(model, *embeddings, past(), log, parts_->events_before(block.t));
+    }
+    std::vector<Explanation> found = explainer->explain(block.src, block.dst, question);
     for (std::size_t i = 0; i < found.size(); ++i) all[block.rows[i]] = std::move(found[i]);
   });
   return all;

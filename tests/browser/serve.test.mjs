@@ -42,7 +42,7 @@ const served = (...options) =>
 before(async () => {
   folder = mkdtempSync(path.join(tmpdir(), "curnm-serve-"));
   const run = (...words) => execFileSync(program, words, { cwd: folder, stdio: "ignore" });
-  run("generate", "--nodes", "60", "--events", "2000", "--communities", "3", "--one-mode", "--out", "net");
+  run("generate", "--nodes", "60", "--events", "2000", "--communities", "3", "--one-mode", "--edge-features", "0", "--out", "net");
   run("train", "net", "--walk", "off", "--epochs", "1", "--out", "run");
   writeFileSync(path.join(folder, "token"), token);
   url = await served("--token-file", "token");

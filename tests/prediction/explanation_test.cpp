@@ -35,6 +35,7 @@ TEST(TimeUnitTest, DurationsAreInUnitsOfWhichThereAreTwo) {
   EXPECT_EQ(TimeUnit{}.in_words(7200), "7200 units of time");
   EXPECT_EQ(TimeUnit{}.in_words(0.125), "0.125 units of time");
   EXPECT_EQ(TimeUnit{}.in_words(1234.5), "1235 units of time");
+  EXPECT_EQ(TimeUnit{}.in_words(4.66e-10), "less than a millionth of a unit of time");
 }
 
 TEST(TimeUnitTest, TimesSince1970AreRecognised) {

@@ -6,8 +6,8 @@ where they will go. The mean reciprocal rank must be that of `curnm eval` on exa
 
 TABLE.csv (src,dst,time, in time order) is cut in two: a model is trained on the first part (once:
 WORK/run is used again), the rest is sent. Questions rank the true destination among all that there
-have been, in windows of time in which none is born, so that both sides know the same ones. Besides,
-some answers are compared with `curnm predict` on the same events, to the bit.
+have been, in windows of time in which no node is born: a server cannot be asked about names that it has
+not heard. Besides, some answers are compared with `curnm predict` on the same events, to the bit.
 
 A model with a memory (--memory) is asked another thing by `eval`: there a batch of events is
 predicted from the memory before that batch, here from all events before. The difference is printed.
@@ -39,32 +39,28 @@ def write(path, rows):
         file.writelines(f"{row['src']},{row['dst']},{row['time']}\n" for row in rows)
 
 
-def find_windows(rows, first, count, size):
-    """Ranges of at least `size` events in each of which no destination is born, far apart."""
-    known = {row["dst"] for row in rows[:first]}
+def find_windows(rows, first, questions):
+    """The longest stretches of whole times in which no node is born, until they have so many events."""
+    known = {row[end] for row in rows[:first] for end in ("src", "dst")}
     stretches, begin = [], first
-    for i in range(first, len(rows) + 1):
-        born = i < len(rows) and rows[i]["dst"] not in known
-        if born or i == len(rows):
+    for i in range(first, len(rows)):
+        if rows[i]["src"] not in known or rows[i]["dst"] not in known:
+            known |= {rows[i]["src"], rows[i]["dst"]}
             stretches.append((begin, i))
-        if born:
-            known.add(rows[i]["dst"])
             begin = i + 1
     windows = []
     for begin, end in stretches:
-        while begin > 0 and begin < end and rows[begin]["time"] == rows[begin - 1]["time"]:
-            begin += 1  # a window is whole times
-        while begin + size < end:
-            stop = begin + size
-            while stop < end and rows[stop]["time"] == rows[stop - 1]["time"]:
-                stop += 1
-            if stop >= end:
-                break
-            windows.append((begin, stop))
-            begin = stop
-    if len(windows) < count:
-        raise SystemExit(f"only {len(windows)} windows of {size} events without a new destination")
-    return [windows[i * len(windows) // count] for i in range(count)]
+        while begin < end and rows[begin]["time"] == rows[begin - 1]["time"]:
+            begin += 1
+        while begin < end and rows[end]["time"] == rows[end - 1]["time"]:
+            end -= 1
+        if begin < end:
+            windows.append((begin, end))
+    windows.sort(key=lambda window: window[0] - window[1])
+    chosen = []
+    while windows and sum(end - begin for begin, end in chosen) < questions:
+        chosen.append(windows.pop(0))
+    return sorted(chosen)
 
 
 def reciprocal_rank(logits):
@@ -112,8 +108,7 @@ def main():
             run(arguments.curnm, "import", work / "table.csv", "--out", folder)
     if not model.exists():
         run(arguments.curnm, "train", base, *shlex.split(arguments.train), "--out", model)
-    windows = find_windows(rows, first, arguments.windows,
-                           arguments.questions // arguments.windows)
+    windows = find_windows(rows, first, arguments.questions)
     destinations = sorted({row["dst"] for row in rows[:first]})
     known = set(destinations)
     pairs_of = {}
@@ -121,10 +116,10 @@ def main():
         pairs_of.setdefault(row["src"], set()).add((row["dst"], row["time"]))
 
     shutil.rmtree(work / "state", ignore_errors=True)
-    server = Server(arguments.curnm, model, base, work / "state")
-    begin, sent, samples, through_http = time.monotonic(), first, [], []
+    begin, sent, asked, samples, through_http = time.monotonic(), first, 0, [], []
     total = sum(stop - start for start, stop in windows)
-    with Client(server.url, timeout=600) as client:
+    with (Server(arguments.curnm, model, base, work / "state") as server,
+          Client(server.url, timeout=600) as client):
         def send(until):
             nonlocal sent
             while sent < until:
@@ -143,14 +138,16 @@ def main():
                 send(e)
                 others, logits = ask(client, rows, e, destinations, pairs_of)
                 reciprocal += reciprocal_rank(logits)
-                if len(samples) < arguments.samples and e % (total // arguments.samples) == 0:
+                asked += 1
+                if asked % max(1, total // arguments.samples) == 0:
                     samples.append((rows[e]["src"], rows[e]["time"], [rows[e]["dst"], *others],
                                     logits))
             through_http.append(reciprocal / (stop - start))
         send(len(rows))
         events = client.health()["events"]
-    seconds = time.monotonic() - begin
-    if server.stop() != 0 or events != len(rows):
+        seconds = time.monotonic() - begin
+        code = server.stop()
+    if code != 0 or events != len(rows):
         raise SystemExit(f"the server has {events} of {len(rows)} events")
 
     by_eval = []
@@ -169,8 +166,10 @@ def main():
     print(f"{events - first} events sent, {total} questions in {len(windows)} windows, "
           f"{seconds:.0f} s")
     for (start, stop), of_http, of_eval in zip(windows, through_http, by_eval):
-        print(f"events {start} to {stop - 1}: MRR {of_http!r} through HTTP, {of_eval!r} by eval")
-    print(f"all: {means[0]!r} through HTTP, {means[1]!r} by eval")
+        if of_http != of_eval:
+            print(f"events {start} to {stop - 1}: {of_http!r} through HTTP, {of_eval!r} by eval")
+    print(f"MRR is the same in {sum(map(float.__eq__, through_http, by_eval))} windows")
+    print(f"MRR {means[0]!r} through HTTP, {means[1]!r} by eval")
     print(f"{different} of {sum(len(s[2]) for s in samples)} logits of {len(samples)} questions differ "
           "from predict")
     equal = through_http == by_eval
@@ -184,7 +183,6 @@ for name in ("curnm", "table", "work"):
 parser.add_argument("--train", default="--walk off --epochs 3", help="options of `curnm train`")
 parser.add_argument("--share", type=float, default=0.85, help="of the events to train on")
 parser.add_argument("--questions", type=int, default=2000)
-parser.add_argument("--windows", type=int, default=4)
 parser.add_argument("--question", default="destination",
                     help="the output that answers; empty for a model with one score")
 parser.add_argument("--samples", type=int, default=20, help="questions compared with predict")

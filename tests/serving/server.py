@@ -31,6 +31,13 @@ class Server:
         self.start_seconds = time.monotonic() - self.begin
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.kill()
+
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
