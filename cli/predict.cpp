@@ -339,9 +339,8 @@ void run_predict(const PredictFlags& flags) {
   const Predictor predictor = open_predictor(flags.model);
   check_question(flags, predictor.model());
   if (flags.explain && predictor.explained_parts().size() == 2) {  // source and destination
-    say("note: --explain: the decoder {} sees the embeddings of the two nodes alone, so nothing "
-        "else "
-        "can be told apart; the words are what counting knows of the pair\n",
+    say("note: --explain: of what the decoder {} sees, only the embeddings of the two nodes can be "
+        "told apart; the words are what counting knows of the pair\n",
         predictor.model().decoder);
   }
   flags.pairs.empty() ? predict_top(predictor, flags) : predict_pairs(predictor, flags);

@@ -337,7 +337,8 @@ TEST_F(TrainCli, PredictSaysWhy) {
   const CommandResult embeddings = curnm("predict additive --src 3" + at);
   EXPECT_TRUE(contains(embeddings.out, "typical_logit,moved_source,moved_destination\n3,"))
       << embeddings.out;
-  EXPECT_TRUE(contains(embeddings.err, "the decoder additive sees the embeddings of the two nodes"))
+  EXPECT_TRUE(
+      contains(embeddings.err, "of what the decoder additive sees, only the embeddings of the two"))
       << embeddings.err;
 }
 
