@@ -53,19 +53,31 @@ class TextOutput {
 
 class CsvWriter final : public AnswerWriter {
  public:
-  explicit CsvWriter(const std::string& out) : out_(out) {
-    out_.write("src,dst,time,probability\n");
+  explicit CsvWriter(const AnswerSettings& settings)
+      : out_(settings.out), explained_(settings.explained) {
+    std::string header = "src,dst,time,probability";
+    if (!explained_.empty()) header += ",why,typical_logit";
+    for (const std::string& part : explained_) header += ",moved_" + part;
+    out_.write(header + "\n");
   }
   void add(std::span<const Answer> answers) override {
     for (const Answer& a : answers) {
-      out_.write(fmt::format("{},{},{},{}\n", csv_field(a.src), csv_field(a.dst), a.time,
-                             a.logit ? fmt::format("{:.6f}", probability(*a.logit)) : ""));
+      std::string row = fmt::format("{},{},{},{}", csv_field(a.src), csv_field(a.dst), a.time,
+                                    a.logit ? fmt::format("{:.6f}", probability(*a.logit)) : "");
+      if (a.why) {
+        row += fmt::format(",{},{}", csv_field(a.words), a.why->typical);
+        for (const Explanation::Part& part : a.why->parts) row += fmt::format(",{}", part.moved);
+      } else if (!explained_.empty()) {
+        row.append(explained_.size() + 2, ',');
+      }
+      out_.write(row + "\n");
     }
   }
   void finish() override { out_.finish(); }
 
  private:
   TextOutput out_;
+  std::vector<std::string> explained_;
 };
 
 ordered_json to_json(const Answer& a) {
@@ -73,6 +85,7 @@ ordered_json to_json(const Answer& a) {
   if (!a.dst.empty()) json["dst"] = a.dst;
   json["logit"] = a.logit ? ordered_json(*a.logit) : ordered_json();
   json["probability"] = a.logit ? ordered_json(probability(*a.logit)) : ordered_json();
+  if (a.why) json["why"] = to_json(*a.why, a.words);
   return json;
 }
 
@@ -169,7 +182,7 @@ std::unique_ptr<AnswerWriter> make_writer(const AnswerSettings& settings, const 
                                           NodeId num_nodes) {
   switch (settings.format) {
     case AnswerFormat::kCsv:
-      return std::make_unique<CsvWriter>(settings.out);
+      return std::make_unique<CsvWriter>(settings);
     case AnswerFormat::kJson:
       return std::make_unique<JsonWriter>(settings.out);
     case AnswerFormat::kJsonLines:

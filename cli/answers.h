@@ -4,9 +4,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "curnm/base/options.h"
 #include "curnm/data/id_map.h"
+#include "curnm/prediction/explanation.h"
 
 // What `curnm predict` writes: one row per answer, in several formats.
 
@@ -21,6 +23,8 @@ struct Answer {
   NodeId dst_node = kNoNode;
   Timestamp time = 0;
   std::optional<float> logit;
+  std::optional<Explanation> why;  // where there is a logit, if it is asked for
+  std::string words;               // of the explanation
 };
 
 enum class AnswerFormat { kCsv, kJson, kJsonLines, kColumns };
@@ -44,6 +48,8 @@ struct AnswerSettings {
   std::string out;
   std::int64_t questions = 0;
   std::int64_t most = 0;
+  /// The parts of explanations, for the columns of a table; nothing where they are not asked for.
+  std::vector<std::string> explained = {};
 };
 std::unique_ptr<AnswerWriter> make_writer(const AnswerSettings& settings, const IdMap& ids,
                                           NodeId num_nodes);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "cli/answers.h"
 #include "cli/commands.h"
@@ -32,6 +33,7 @@ struct PredictFlags {
   std::string pairs;
   std::string question;
   bool strict = false;
+  bool explain = false;
   std::string format = "csv";
   bool json = false;
   std::string out;
@@ -134,6 +136,35 @@ PairTable scored_pairs(const Predictor& predictor, const PredictFlags& flags) {
   return pairs;
 }
 
+/// Adds why the answers that there are score as they do.
+void explain(std::span<Answer> answers, const Predictor& predictor, Question question) {
+  std::vector<Answer*> known;
+  std::vector<NodeId> src;
+  std::vector<NodeId> dst;
+  std::vector<Timestamp> time;
+  for (Answer& answer : answers) {
+    if (!answer.logit) continue;
+    known.push_back(&answer);
+    src.push_back(answer.src_node);
+    dst.push_back(answer.dst_node);
+    time.push_back(answer.time);
+  }
+  const TimeUnit unit = TimeUnit::of(predictor.dataset().events);
+  std::vector<Explanation> found = predictor.explain({src, dst, time}, question);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    Answer& answer = *known[i];
+    const IdMap& ids = predictor.dataset().ids;
+    answer.words = in_words(found[i].facts, ids.name(answer.src_node), ids.name(answer.dst_node),
+                            answer.time, unit);
+    answer.why = std::move(found[i]);
+  }
+}
+
+std::vector<std::string> explained_parts(const Predictor& predictor, const PredictFlags& flags) {
+  if (!flags.explain) return {};
+  return predictor.explained_parts();
+}
+
 void note_unknown(std::int64_t unknown, std::size_t all, std::string_view what,
                   std::string_view consequence) {
   if (unknown == 0) return;
@@ -142,8 +173,11 @@ void note_unknown(std::int64_t unknown, std::size_t all, std::string_view what,
 }
 
 void predict_pairs(const Predictor& predictor, const PredictFlags& flags) {
-  const PairTable pairs = scored_pairs(predictor, flags);
-  const auto writer = make_writer({.format = flags.chosen_format(), .out = flags.out},
+  PairTable pairs = scored_pairs(predictor, flags);
+  if (flags.explain) explain(pairs.rows, predictor, flags.asked());
+  const auto writer = make_writer({.format = flags.chosen_format(),
+                                   .out = flags.out,
+                                   .explained = explained_parts(predictor, flags)},
                                   predictor.dataset().ids, predictor.dataset().events.num_nodes);
   for (const Answer& row : pairs.rows) writer->add(std::span(&row, 1));
   writer->finish();
@@ -189,29 +223,39 @@ TopQuery query_of(const Predictor& predictor, const PredictFlags& flags) {
 /// is.
 class SourceAnswers {
  public:
-  SourceAnswers(const NodeList& sources, const IdMap& ids, Timestamp time, AnswerWriter& writer)
-      : entries_(sources.entries), ids_(ids), time_(time), writer_(writer) {}
+  /// `explain`: called with some of the answers before they are written, if there is something to
+  /// explain.
+  using Explain = std::function<void(std::span<Answer>)>;
+
+  SourceAnswers(const NodeList& sources, const IdMap& ids, Timestamp time, AnswerWriter& writer,
+                Explain explain)
+      : entries_(sources.entries),
+        ids_(ids),
+        time_(time),
+        writer_(writer),
+        explain_(std::move(explain)) {}
 
   void operator()(NodeId, std::span<const Prediction> best) {
     skip_unknown();
     const NodeList::Entry& source = entries_[next_];
-    std::vector<Answer> answers;
     for (const Prediction& found : best) {
-      answers.push_back({.src = source.name,
-                         .dst = ids_.name(found.node),
-                         .src_node = source.node,
-                         .dst_node = found.node,
-                         .time = time_,
-                         .logit = found.logit});
+      waiting_.push_back({.src = source.name,
+                          .dst = ids_.name(found.node),
+                          .src_node = source.node,
+                          .dst_node = found.node,
+                          .time = time_,
+                          .logit = found.logit});
     }
     if (best.empty())
-      answers.push_back({.src = source.name, .src_node = source.node, .time = time_});
-    writer_.add(answers);
+      waiting_.push_back({.src = source.name, .src_node = source.node, .time = time_});
+    ends_.push_back(waiting_.size());
     ++next_;
+    write_from(explain_ ? kBlock : 0);
     draw();
   }
   void finish() {
     skip_unknown();
+    write_from(0);
     writer_.finish();
     bar_.end();
   }
@@ -219,9 +263,21 @@ class SourceAnswers {
  private:
   void skip_unknown() {
     for (; next_ < entries_.size() && entries_[next_].node == kNoNode; ++next_) {
-      const Answer nothing{.src = entries_[next_].name, .time = time_};
-      writer_.add(std::span(&nothing, 1));
+      waiting_.push_back({.src = entries_[next_].name, .time = time_});
+      ends_.push_back(waiting_.size());
     }
+  }
+  /// Writes the answers that wait, if there are at least as many.
+  void write_from(std::size_t least) {
+    if (waiting_.size() < least) return;
+    if (explain_) explain_(waiting_);
+    std::size_t begin = 0;
+    for (const std::size_t end : ends_) {
+      writer_.add(std::span(waiting_).subspan(begin, end - begin));
+      begin = end;
+    }
+    waiting_.clear();
+    ends_.clear();
   }
   void draw() {
     if (entries_.size() == 1 || !bar_.is_due(/*last=*/next_ == entries_.size())) return;
@@ -232,8 +288,13 @@ class SourceAnswers {
 
   const std::vector<NodeList::Entry>& entries_;
   const IdMap& ids_;
+  static constexpr std::size_t kBlock = 16384;  // answers that are explained at once
+
   Timestamp time_;
   AnswerWriter& writer_;
+  Explain explain_;
+  std::vector<Answer> waiting_;
+  std::vector<std::size_t> ends_;  // where the answers of each source that waits end
   std::size_t next_ = 0;
   ProgressBar bar_;
 };
@@ -245,9 +306,14 @@ void predict_top(const Predictor& predictor, const PredictFlags& flags) {
   const auto writer = make_writer({.format = flags.chosen_format(),
                                    .out = flags.out,
                                    .questions = std::ssize(sources.entries),
-                                   .most = query.k},
+                                   .most = query.k,
+                                   .explained = explained_parts(predictor, flags)},
                                   dataset.ids, dataset.events.num_nodes);
-  SourceAnswers answers(sources, dataset.ids, flags.time, *writer);
+  SourceAnswers::Explain why;
+  if (flags.explain) {
+    why = [&](std::span<Answer> some) { explain(some, predictor, query.question); };
+  }
+  SourceAnswers answers(sources, dataset.ids, flags.time, *writer, why);
   predictor.top(sources.known(), flags.time, query,
                 [&](NodeId src, std::span<const Prediction> best) {
                   if (best.empty() && flags.sources.empty()) {
@@ -272,6 +338,11 @@ void check_question(const PredictFlags& flags, const TrainedModel& model) {
 void run_predict(const PredictFlags& flags) {
   const Predictor predictor = open_predictor(flags.model);
   check_question(flags, predictor.model());
+  if (flags.explain && predictor.explained_parts().size() == 2) {  // source and destination
+    say("note: --explain: of what the decoder {} sees, only the embeddings of the two nodes can be "
+        "told apart; the words are what counting knows of the pair\n",
+        predictor.model().decoder);
+  }
   flags.pairs.empty() ? predict_top(predictor, flags) : predict_pairs(predictor, flags);
 }
 
@@ -293,6 +364,7 @@ void check_flags(const PredictFlags& flags, const CLI::App& command) {
   flags.asked();
   flags.chosen_among();
   if (flags.chosen_format() != AnswerFormat::kColumns) return;
+  refuse_flags(command, {"--explain"}, "--format columns");
   if (given("--pairs")) throw UsageError("--format columns is for --sources, not for --pairs");
   if (!given("--out")) throw UsageError("--format columns needs --out, a folder to write");
 }
@@ -323,6 +395,8 @@ void add_predict(CLI::App& app) {
                       "which pair (default with --pairs), or which new_pair");
   command->add_flag("--strict", flags->strict,
                     "stop at a name that the network does not have, instead of counting them");
+  command->add_flag("--explain", flags->explain,
+                    "what is known of each pair, in words, and what moves its score");
   CLI::Option* format =
       command
           ->add_option("--format", flags->format,

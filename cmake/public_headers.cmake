@@ -26,8 +26,8 @@ set(CURNM_TORCH_HEADERS
     models/model.h models/registry.h
     nn/adam.h nn/fused.h nn/module.h nn/optimizer.h nn/path.h nn/tensor.h nn/tensor_file.h
     nn/tensors.h
-    prediction/follower.h prediction/link_model.h prediction/link_scorer.h prediction/predictor.h
-    prediction/replay.h prediction/top_query.h prediction/trained_model.h
+    prediction/explanation.h prediction/follower.h prediction/link_model.h prediction/link_scorer.h
+    prediction/predictor.h prediction/replay.h prediction/top_query.h prediction/trained_model.h
     training/batches.h training/early_stopping.h training/gradient_exchange.h training/learner.h
     training/observer.h training/options.h training/ranks.h
     training/run_spec.h training/session.h training/shared_batches.h training/step.h

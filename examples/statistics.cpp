@@ -18,6 +18,6 @@ int main() {
                              log.time.span().subspan(last)});
   const std::vector<float> values = statistics.of_pairs(question);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    std::printf("%-16s %7.3f\n", kPairStatistics[i].data(), static_cast<double>(values[i]));
+    std::printf("%-16s %7.3f\n", kPairStatistics[i].name.data(), static_cast<double>(values[i]));
   }
 }

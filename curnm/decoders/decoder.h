@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "curnm/base/rng.h"
 #include "curnm/decoders/registry.h"
@@ -32,6 +34,12 @@ struct SplitLogits {
   Tensor rest;   // [n,Q]: with the rest in place of h_v
 };
 
+/// Logits of links with parts of what the decoder sees at their means instead.
+struct LogitsAtMeans {
+  std::vector<Tensor> parts;  // [L,Q] for each of `parts()`, with that one at its mean
+  Tensor all;                 // [L,Q], with all of them at their means
+};
+
 /// Turns embeddings into the logits of links. One file per decoder, one line in registry.cpp; no
 /// decoder knows a model or a miner.
 class Decoder : public Module {
@@ -57,6 +65,15 @@ class Decoder : public Module {
   /// `parts`, [n,D], and what remains of it. The default computes logits of extra destinations; a
   /// decoder with a faster way overrides it.
   virtual SplitLogits split(const Links& links, const Tensor& z, const Tensor& parts) const;
+
+  /// The parts of what it sees that an explanation tells apart. By default the embeddings of the
+  /// two ends; a decoder that sees more names that, too.
+  virtual std::vector<std::string> parts() const { return {"source", "destination"}; }
+  /// What the logits would be with one part after the other at its mean: that of the training where
+  /// the part was fitted to it, and that of the `typical` links otherwise, whose roots have the
+  /// embeddings `typical_z`.
+  virtual LogitsAtMeans at_means(const Links& links, const Tensor& z, const Links& typical,
+                                 const Tensor& typical_z) const;
 
   // As a model's, for decoders that follow the stream of events themselves.
   virtual void observe(const EventBatch&) {}

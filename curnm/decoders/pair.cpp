@@ -116,6 +116,44 @@ class PairDecoder final : public Decoder {
     return logits_of(source_and_pair(links, z) + destinations(links, z));
   }
 
+  std::vector<std::string> parts() const override {
+    std::vector<std::string> names;
+    for (const std::string_view group : kChoiceNames<StatisticGroup>) names.emplace_back(group);
+    if (sketch_) names.emplace_back("walks");
+    names.insert(names.end(), {"source", "destination"});
+    return names;
+  }
+
+  /// The mean of a statistic is that of the training, which is 0 once standardised. All inputs go
+  /// through linear maps before they meet, so the mean of a map's outputs is that of its inputs.
+  LogitsAtMeans at_means(const Links& links, const Tensor& z, const Links& typical,
+                         const Tensor& typical_z) const override {
+    const Tensor x = statistics(links, z.options());
+    const Tensor source = sources(links, z);
+    const Tensor destination = destinations(links, z);
+    const Tensor walk = sketch_ ? walks(links, z.options()) : at::zeros_like(source);
+    const Tensor mean_source = sources(typical, typical_z).mean(0);
+    const Tensor mean_destination = destinations(typical, typical_z).mean(0);
+    const Tensor mean_walk =
+        sketch_ ? walks(typical, typical_z.options()).mean(0) : at::zeros_like(mean_source);
+    LogitsAtMeans found;
+    for (std::size_t group = 0; group < kChoiceNames<StatisticGroup>.size(); ++group) {
+      const Tensor at_mean = x.clone();
+      for (std::int64_t i = 0; i < kPairStatisticsWidth; ++i) {
+        if (kPairStatistics[index(i)].group == StatisticGroup(group)) at_mean.select(1, i).zero_();
+      }
+      found.parts.push_back(
+          logits_of(source + linear(at_mean, *pair_, path_) + walk + destination));
+    }
+    const Tensor pair = linear(x, *pair_, path_);
+    if (sketch_) found.parts.push_back(logits_of(source + pair + mean_walk + destination));
+    found.parts.push_back(logits_of(mean_source + pair + walk + destination));
+    found.parts.push_back(logits_of(source + pair + walk + mean_destination));
+    const Tensor nothing = linear(at::zeros_like(x), *pair_, path_);
+    found.all = logits_of(nothing + mean_source + mean_walk + mean_destination);
+    return found;
+  }
+
   SplitLogits split(const Links& links, const Tensor& z, const Tensor& parts) const override {
     const std::int64_t n = parts.size(0);
     const Tensor others = source_and_pair(links, z);
@@ -176,19 +214,28 @@ class PairDecoder final : public Decoder {
             pending()};
   }
 
+  /// W_s h_u, [L,H]
+  Tensor sources(const Links& links, const Tensor& z) const {
+    const Tensor all =
+        linear(select_rows(z, to_tensor(links.sources(), z.device()), path_), *source_, path_);
+    return select_rows(all, to_tensor(links.source(), z.device()), path_);
+  }
+  /// x_uv of counting, standardised. [L,25]
+  Tensor statistics(const Links& links, const at::TensorOptions& like) const {
+    return statistics_->standardised(PairStatistics(past_, statistics_->ages()).of_pairs(links),
+                                     like);
+  }
+  /// W_w of x_uv of walks, [L,H]. REQUIRES: a sketch.
+  Tensor walks(const Links& links, const at::TensorOptions& like) const {
+    const Tensor x =
+        to_tensor(sketch_->of_pairs(links), at::kCPU).view({-1, WalkSketch::kStatistics}).to(like);
+    return linear(x, *walk_, path_);
+  }
   /// W_s h_u + W_p x_uv, [L,H]
   Tensor source_and_pair(const Links& links, const Tensor& z) const {
-    const Tensor sources =
-        linear(select_rows(z, to_tensor(links.sources(), z.device()), path_), *source_, path_);
-    const Tensor x = statistics_->standardised(
-        PairStatistics(past_, statistics_->ages()).of_pairs(links), z.options());
-    Tensor sum = select_rows(sources, to_tensor(links.source(), z.device()), path_) +
-                 linear(x, *pair_, path_);
-    if (!sketch_) return sum;
-    const Tensor walks = to_tensor(sketch_->of_pairs(links), at::kCPU)
-                             .view({-1, WalkSketch::kStatistics})
-                             .to(z.options());
-    return sum + linear(walks, *walk_, path_);
+    const Tensor from = sources(links, z);
+    const Tensor sum = from + linear(statistics(links, z.options()), *pair_, path_);
+    return sketch_ ? sum + walks(links, z.options()) : sum;
   }
   /// W_d h_v, [L,H]
   Tensor destinations(const Links& links, const Tensor& z) const {

@@ -156,7 +156,7 @@ std::unique_ptr<Scorer> best_statistic(const LinkTask& task) {
 std::unique_ptr<Scorer> age_regression(const LinkTask& task) {
   std::vector<std::size_t> ages;
   for (std::size_t at = 0; at < kWidth; ++at) {
-    if (kPairStatistics[at].starts_with("age_")) ages.push_back(at);
+    if (kPairStatistics[at].name.starts_with("age_")) ages.push_back(at);
   }
   const Examples examples(task);
   Weights weights = {};

@@ -10,6 +10,7 @@
 #include "curnm/evaluation/task.h"
 #include "curnm/graph/distinct_nodes.h"
 #include "curnm/nn/tensor_file.h"
+#include "curnm/prediction/explainer.h"
 #include "curnm/prediction/follower.h"
 #include "curnm/prediction/link_scorer.h"
 #include "curnm/prediction/ranking.h"
@@ -24,6 +25,14 @@ std::vector<EventId> range(EventId begin, EventId end) {
   std::iota(ids.begin(), ids.end(), begin);
   return ids;
 }
+
+/// Questions about one time.
+struct TimeBlock {
+  Timestamp t = 0;
+  std::vector<std::size_t> rows;  // of the pairs that were asked
+  std::vector<NodeId> src;
+  std::vector<NodeId> dst;
+};
 
 }  // namespace
 
@@ -107,6 +116,30 @@ struct Predictor::Parts {
     use(borrowed->model);
   }
 
+  /// Calls use(model, block) for blocks of the pairs, the earliest first, each with the model as it
+  /// was just before its time.
+  template <class Use>
+  void by_time(const Pairs& pairs, const Use& use) {
+    std::vector<std::size_t> order(pairs.src.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return pairs.time[a] < pairs.time[b]; });
+    std::unique_ptr<Follower> borrowed;
+    for (std::size_t begin = 0; begin < order.size();) {
+      constexpr std::size_t kBlock = 4096;  // queries per block, to bound memory
+      TimeBlock block{.t = pairs.time[order[begin]]};
+      for (; begin < order.size() && pairs.time[order[begin]] == block.t &&
+             block.rows.size() < kBlock;
+           ++begin) {
+        block.rows.push_back(order[begin]);
+        block.src.push_back(pairs.src[order[begin]]);
+        block.dst.push_back(pairs.dst[order[begin]]);
+      }
+      at(block.t, borrowed, [&](const LinkModel& model) { use(model, block); });
+    }
+    if (borrowed) give_back(std::move(borrowed));
+  }
+
   /// The events before t that are kept.
   EventLog known_at(Timestamp t) const {
     const EventId before = events_before(t);
@@ -183,32 +216,41 @@ NodeId Predictor::find_known(std::string_view id, NodeId like) const {
 }
 
 std::vector<float> Predictor::score(const Pairs& pairs, Question question) const {
-  std::vector<std::size_t> order(pairs.src.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return pairs.time[a] < pairs.time[b]; });
-  std::vector<float> scores(order.size());
-  std::unique_ptr<Follower> borrowed;
-  for (std::size_t begin = 0; begin < order.size();) {
-    const Timestamp t = pairs.time[order[begin]];
-    constexpr std::size_t kBlock = 4096;  // queries per block, to bound memory
-    std::vector<NodeId> src;
-    std::vector<NodeId> dst;
-    std::size_t end = begin;
-    for (; end < order.size() && pairs.time[order[end]] == t && src.size() < kBlock; ++end) {
-      src.push_back(pairs.src[order[end]]);
-      dst.push_back(pairs.dst[order[end]]);
-    }
-    const std::vector<Timestamp> times(src.size(), t);
-    std::vector<float> block;
-    parts_->at(t, borrowed, [&](const LinkModel& model) {
-      block = score_links(model, {src, dst, times}, t, parts_->trained.seed).of(question);
-    });
-    for (std::size_t i = begin; i < end; ++i) scores[order[i]] = block[i - begin];
-    begin = end;
-  }
-  if (borrowed) parts_->give_back(std::move(borrowed));
+  std::vector<float> scores(pairs.src.size());
+  parts_->by_time(pairs, [&](const LinkModel& model, const TimeBlock& block) {
+    const std::vector<Timestamp> times(block.src.size(), block.t);
+    const std::vector<float> found =
+        score_links(model, {block.src, block.dst, times}, block.t, parts_->trained.seed)
+            .of(question);
+    for (std::size_t i = 0; i < found.size(); ++i) scores[block.rows[i]] = found[i];
+  });
   return scores;
+}
+
+std::vector<Explanation> Predictor::explain(const Pairs& pairs, Question question) const {
+  std::vector<Explanation> all(pairs.src.size());
+  const EventLog& log = parts_->events.events;
+  std::optional<NodeEmbeddings> embeddings;  // of one time, for all of its blocks
+  std::optional<Explainer> explainer;
+  std::shared_ptr<const Indices> kept;
+  parts_->by_time(pairs, [&](const LinkModel& model, const TimeBlock& block) {
+    if (!embeddings || embeddings->time() != block.t) {
+      kept = parts_->kept_at(block.t);
+      const EventLog known = parts_->known_at(block.t);
+      embeddings.emplace(model, log.num_nodes, block.t, parts_->trained.seed);
+      explainer.emplace(model, *embeddings, kept->past(), known, known.size());
+    }
+    std::vector<Explanation> found = explainer->explain(block.src, block.dst, question);
+    for (std::size_t i = 0; i < found.size(); ++i) all[block.rows[i]] = std::move(found[i]);
+  });
+  return all;
+}
+
+std::vector<std::string> Predictor::explained_parts() const {
+  const TrainedModel& trained = parts_->trained;
+  return make_decoder(trained.decoder, trained.decoder_options,
+                      {.num_nodes = 1, .width = 1, .outputs = trained.outputs})
+      ->parts();
 }
 
 std::vector<NodeId> Predictor::choices(NodeId src, Timestamp t, Seen seen) const {

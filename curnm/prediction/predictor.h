@@ -7,6 +7,7 @@
 
 #include "curnm/evaluation/scorer.h"
 #include "curnm/graph/keep.h"
+#include "curnm/prediction/explanation.h"
 #include "curnm/prediction/top_query.h"
 #include "curnm/prediction/trained_model.h"
 #include "curnm/sampling/links.h"
@@ -18,8 +19,8 @@ namespace curnm {
 ///
 /// An answer uses everything that happened strictly before the query time, including events of
 /// nodes that were hidden from training; or, with `keep`, everything that is kept of it: the memory
-/// of a model has seen all events, but what is looked up begins with the first kept one. It does not
-/// depend on other queries or on later events, to the bit.
+/// of a model has seen all events, but what is looked up begins with the first kept one. It does
+/// not depend on other queries or on later events, to the bit.
 ///
 /// Thread-safe: queries may come from several threads at once. Those after the last event share one
 /// state; an earlier one replays the log up to its time.
@@ -44,6 +45,12 @@ class Predictor {
 
   /// The logits of the pairs, by the output that answers the question.
   std::vector<float> score(const Pairs& pairs, Question question = Question::kPair) const;
+
+  /// Why the pairs score as they do. Logits are those of `score`, to the bit. Throws Error for a
+  /// time before which nothing has happened.
+  std::vector<Explanation> explain(const Pairs& pairs, Question question = Question::kPair) const;
+  /// The names of an explanation's parts.
+  std::vector<std::string> explained_parts() const;
 
   /// What may be predicted for src at t: every node that was a destination before, including hidden
   /// nodes and those added after training; src itself only if the network has self-loops. Events at

@@ -6,13 +6,13 @@
 
 #include "curnm/base/error.h"
 #include "curnm/base/parallel.h"
+#include "curnm/graph/distinct_nodes.h"
 #include "curnm/graph/search.h"
 #include "curnm/sampling/transitions.h"
 
 namespace curnm {
 namespace {
 
-constexpr std::int64_t kRecent = 32;
 constexpr std::size_t kLastMet = 2;
 constexpr std::int64_t kRowsPerThread = 256;  // at least
 
@@ -57,7 +57,7 @@ double AgeScale::operator()(Timestamp last, Timestamp t) const {
 struct PairStatistics::Node {
   Timestamp t = 0;
   TemporalGraph::Range past;  // entries of the T-CSR
-  std::int64_t partners = 0;  // distinct
+  PairFacts::Node facts;
   Activity as_source;
   Activity as_destination;
   float age = 0;
@@ -109,7 +109,7 @@ PairStatistics::Node PairStatistics::node(NodeId node, Timestamp t) const {
   const auto times = past_.graph->times();
   const Timestamp first = times[index(found.past.begin)];
   const Timestamp last = times[index(found.past.end - 1)];
-  found.partners = std::ssize(past_.partners->pairs_of_before(node, t));
+  found.facts = {events, std::ssize(past_.partners->pairs_of_before(node, t)), first, last};
   found.as_source = past_.roles->as_source(found.past);
   found.as_destination = past_.roles->as_destination(found.past);
   found.age = static_cast<float>(ages_(last, t));
@@ -127,7 +127,7 @@ PairStatistics::Node PairStatistics::node(NodeId node, Timestamp t) const {
 }
 
 std::span<const NodeId> PairStatistics::recent(const Node& node) const {
-  const std::int64_t count = std::min(node.past.size(), kRecent);
+  const std::int64_t count = std::min(node.past.size(), kRecentEvents);
   return past_.graph->partners().subspan(index(node.past.end - count), index(count));
 }
 
@@ -146,18 +146,12 @@ void PairStatistics::find_last_met(Node& node) const {
   }
 }
 
-/// How often others went on to that node from whom this one met last.
-void PairStatistics::write_next(const Node& node, NodeId to, float* out) const {
-  std::array<Activity, kLastMet> next = {};
-  std::array<float, kLastMet> shares = {};
+std::array<PairFacts::Next, kLastMet> PairStatistics::next(const Node& node, NodeId to) const {
+  std::array<PairFacts::Next, kLastMet> next;
   for (std::size_t i = 0; i < kLastMet && node.last_met[i] != kNoNode; ++i) {
-    next[i] = past_.transitions->before(node.last_met[i], to, node.t);
-    shares[i] = share(next[i].count, node.events_of_last_met[i]);
+    next[i] = {past_.transitions->before(node.last_met[i], to, node.t), node.events_of_last_met[i]};
   }
-  out[0] = log_count(next[0].count);
-  out[1] = shares[0];
-  out[2] = static_cast<float>(ages_(next[0].last, node.t));
-  out[3] = shares[1];
+  return next;
 }
 
 std::vector<float> PairStatistics::of_nodes(const Roots& roots) const {
@@ -168,7 +162,7 @@ std::vector<float> PairStatistics::of_nodes(const Roots& roots) const {
       const std::array<float, kNodeStatistics.size()> row = {
           found.age,
           log_count(found.past.size()),
-          log_count(found.partners),
+          log_count(found.facts.partners),
           found.age_as_source,
           log_count(found.as_source.count),
           found.age_as_destination,
@@ -182,67 +176,97 @@ std::vector<float> PairStatistics::of_nodes(const Roots& roots) const {
   return rows;
 }
 
-void PairStatistics::write_pair(const Links& links, std::int64_t link, const Node& u, const Node& v,
-                                const RecentPartners& of_u, float* out) const {
+std::int64_t PairStatistics::common_partners(const Node& u, const Node& v) const {
+  const auto distinct = [&](const Node& node) {
+    const std::span<const NodeId> all = recent(node);
+    return distinct_nodes({all.begin(), all.end()});
+  };
+  const std::vector<NodeId> of_u = distinct(u);
+  const std::vector<NodeId> of_v = distinct(v);
+  return std::ranges::count_if(of_v,
+                               [&](NodeId node) { return std::ranges::binary_search(of_u, node); });
+}
+
+PairFacts PairStatistics::facts(const Links& links, std::int64_t link, const Node& u, const Node& v,
+                                const RecentPartners& of_u) const {
   const NodeId src = links.src()[index(link)];
   const NodeId dst = links.dst()[index(link)];
   const Timestamp t = u.t;
   const auto met = [&](NodeId from, const Node& source, NodeId to) {
     return source.as_source.count == 0 ? Activity{} : past_.pairs->before(from, to, t);
   };
-  const Activity uv = met(src, u, dst);
-  const Activity vu = src == dst ? uv : met(dst, v, src);
-  const std::int64_t count = src == dst ? uv.count : uv.count + vu.count;
-  const Timestamp last = std::max(uv.last, vu.last);
-  const auto age = [&](Timestamp of) { return static_cast<float>(ages_(of, t)); };
-  const float age_uv = age(uv.last);
-  const float age_vu = vu.last == uv.last ? age_uv : age(vu.last);
-  // Events after the pair's last one; all of them where there was none.
+  PairFacts found{.u = u.facts, .v = v.facts, .uv = met(src, u, dst)};
+  found.vu = src == dst ? found.uv : met(dst, v, src);
+  found.met = {src == dst ? found.uv.count : found.uv.count + found.vu.count,
+               std::max(found.uv.last, found.vu.last)};
   const auto since = [&](const Node& node) {
-    if (last == kNever) return node.past.size();
-    const Timestamp after = std::nextafter(last, std::numeric_limits<Timestamp>::infinity());
+    if (found.met.last == kNever) return node.past.size();
+    const Timestamp after =
+        std::nextafter(found.met.last, std::numeric_limits<Timestamp>::infinity());
     return node.past.end -
            first_not_before(past_.graph->times().data(), node.past.begin, node.past.end, after);
   };
-  std::int32_t recent_uv = 0;
-  std::int32_t common = 0;
+  found.since_u = since(u);
+  found.since_v = since(v);
+  found.recent_vu = of_u.count(dst);
   for (const NodeId partner : recent(v)) {
-    recent_uv += partner == src ? 1 : 0;
-    common += of_u.count(partner);
+    found.recent_uv += partner == src ? 1 : 0;
+    found.recent_common += of_u.count(partner);
   }
-  std::array<float, kPairStatistics.size()> row = {
+  found.next_v = next(u, dst);
+  found.next_u = next(v, src);
+  return found;
+}
+
+void PairStatistics::write_pair(const PairFacts& facts, const Node& u, const Node& v,
+                                float* out) const {
+  const auto age = [&](Timestamp of) { return static_cast<float>(ages_(of, u.t)); };
+  const auto share_of = [](const PairFacts::Next& next) {
+    return share(next.went_on.count, next.events);
+  };
+  const float age_uv = age(facts.uv.last);
+  const float age_vu = facts.vu.last == facts.uv.last ? age_uv : age(facts.vu.last);
+  const std::array row = {
       u.age,
       v.age,
-      last == uv.last ? age_uv : age_vu,
-      log_count(count),
+      facts.met.last == facts.uv.last ? age_uv : age_vu,
+      log_count(facts.met.count),
       log_count(u.past.size()),
       log_count(v.past.size()),
-      log_count(u.partners),
-      log_count(v.partners),
-      share(count, u.past.size()),
-      share(count, v.past.size()),
+      log_count(facts.u.partners),
+      log_count(facts.v.partners),
+      share(facts.met.count, u.past.size()),
+      share(facts.met.count, v.past.size()),
       age_uv,
       age_vu,
-      log_count(uv.count),
-      log_count(vu.count),
+      log_count(facts.uv.count),
+      log_count(facts.vu.count),
       u.age_as_source,
       v.age_as_destination,
       log_count(u.as_source.count),
       log_count(v.as_destination.count),
-      log_count(since(u)),
-      log_count(since(v)),
-      log_count(of_u.count(dst)),
-      log_count(recent_uv),
-      log_count(common),
+      log_count(facts.since_u),
+      log_count(facts.since_v),
+      log_count(facts.recent_vu),
+      log_count(facts.recent_uv),
+      log_count(facts.recent_common),
       u.pace,
       v.pace,
+      log_count(facts.next_v[0].went_on.count),
+      share_of(facts.next_v[0]),
+      age(facts.next_v[0].went_on.last),
+      share_of(facts.next_v[1]),
+      log_count(facts.next_u[0].went_on.count),
+      share_of(facts.next_u[0]),
+      age(facts.next_u[0].went_on.last),
+      share_of(facts.next_u[1]),
   };
-  write_next(u, dst, row.data() + row.size() - 8);
-  write_next(v, src, row.data() + row.size() - 4);
+  static_assert(row.size() == kPairStatistics.size(), "each statistic has a value");
   std::copy(row.begin(), row.end(), out);
 }
 
-std::vector<float> PairStatistics::of_pairs(const Links& links) const {
+template <class Use>
+void PairStatistics::for_each_pair(const Links& links, const Use& use) const {
   const Roots roots = links.roots();
   std::vector<Node> nodes(roots.nodes.size());
   parallel_for(std::ssize(nodes), kRowsPerThread, [&](std::int64_t begin, std::int64_t end) {
@@ -251,7 +275,6 @@ std::vector<float> PairStatistics::of_pairs(const Links& links) const {
       find_last_met(nodes[i]);
     }
   });
-  std::vector<float> rows(index(links.size()) * kPairStatistics.size());
   parallel_for(links.size(), kRowsPerThread, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t root = -1;  // links of a source come together: its table is made once
     RecentPartners of_u({});
@@ -260,11 +283,31 @@ std::vector<float> PairStatistics::of_pairs(const Links& links) const {
         root = source;
         of_u = RecentPartners(recent(nodes[index(root)]));
       }
-      write_pair(links, link, nodes[index(root)], nodes[index(links.destination()[index(link)])],
-                 of_u, rows.data() + index(link) * kPairStatistics.size());
+      const Node& u = nodes[index(root)];
+      const Node& v = nodes[index(links.destination()[index(link)])];
+      use(link, u, v, facts(links, link, u, v, of_u));
     }
   });
+}
+
+std::vector<float> PairStatistics::of_pairs(const Links& links) const {
+  std::vector<float> rows(index(links.size()) * kPairStatistics.size());
+  for_each_pair(links,
+                [&](std::int64_t link, const Node& u, const Node& v, const PairFacts& facts) {
+                  write_pair(facts, u, v, rows.data() + index(link) * kPairStatistics.size());
+                });
   return rows;
+}
+
+std::vector<PairFacts> pair_facts(const Past& past, const Links& links) {
+  const PairStatistics statistics(past, AgeScale{});  // facts have no scale
+  std::vector<PairFacts> all(index(links.size()));
+  statistics.for_each_pair(
+      links, [&](std::int64_t link, const auto& u, const auto& v, const PairFacts& facts) {
+        all[index(link)] = facts;
+        all[index(link)].common_partners = statistics.common_partners(u, v);
+      });
+  return all;
 }
 
 Standardisation Standardisation::of(std::span<const float> rows, std::int64_t width) {

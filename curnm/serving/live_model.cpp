@@ -13,6 +13,7 @@
 #include "curnm/data/open.h"
 #include "curnm/nn/tensor_file.h"
 #include "curnm/nn/tensors.h"
+#include "curnm/prediction/explainer.h"
 #include "curnm/prediction/follower.h"
 #include "curnm/prediction/link_scorer.h"
 #include "curnm/prediction/ranking.h"
@@ -368,6 +369,23 @@ struct LiveModel::Parts {
     return all;
   }
 
+  /// Adds to a ranking why its answers score as they do.
+  void explain(const LinkModel& model, NodeId src, std::span<const Prediction> answers, Timestamp t,
+               Question question, Ranking& ranking) {
+    std::vector<NodeId> destinations;
+    for (const Prediction& answer : answers) destinations.push_back(answer.node);
+    const std::vector<NodeId> sources(destinations.size(), src);
+    const EventLog& log = network.log();
+    const std::shared_ptr<NodeEmbeddings> embeddings = embeddings_at(model, t);
+    Explainer explainer(model, *embeddings, network.past(), log, network.events_before(t));
+    std::vector<Explanation> found = explainer.explain(sources, destinations, question);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      Answer& answer = ranking.answers[i];
+      answer.words = in_words(found[i].facts, network.name(src), answer.node, t, TimeUnit::of(log));
+      answer.why = std::move(found[i]);
+    }
+  }
+
   /// The newest time that the present model was asked about.
   struct Asked {
     EventId events = 0;  // known then
@@ -580,7 +598,8 @@ void LiveModel::append(const StreamEvents& events) {
 }
 
 LiveModel::Ranking LiveModel::top(const std::string& src, std::optional<Timestamp> time,
-                                  std::int64_t k, Question question, Seen seen) const {
+                                  std::int64_t k, Question question, Seen seen,
+                                  bool explain) const {
   Ranking ranking;
   parts_->with_model(time, [&](const LinkModel& model, Timestamp t) {
     const LiveNetwork& network = parts_->network;
@@ -602,6 +621,8 @@ LiveModel::Ranking LiveModel::top(const std::string& src, std::optional<Timestam
       const Prediction& one = found[index(i)];
       ranking.answers.push_back({network.name(one.node), one.logit});
     }
+    if (explain)
+      parts_->explain(model, source, std::span(found).first(index(count)), t, question, ranking);
   });
   return ranking;
 }
@@ -653,15 +674,6 @@ LiveModel::NodeFacts LiveModel::node(const std::string& name, std::int64_t recen
                             network.log().src[event] == node});
   }
   return facts;
-}
-
-LiveModel::PairFacts LiveModel::pair(const std::string& src, const std::string& dst,
-                                     Timestamp time) const {
-  const auto lock = parts_->read_lock();
-  const NodeId u = parts_->find(src, Role::kSource);
-  const NodeId v = parts_->find(dst, Role::kDestination);
-  const History& pairs = parts_->network.indices().pairs;
-  return {pairs.before(u, v, time), pairs.before(v, u, time)};
 }
 
 std::optional<StreamEvents> LiveModel::events_from(std::int64_t known) const {

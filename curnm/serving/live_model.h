@@ -97,6 +97,9 @@ class LiveModel {
   struct Answer {
     std::string node;
     float logit = 0;
+    /// Where it is asked for; with the facts in words.
+    std::optional<Explanation> why = {};
+    std::string words = {};
   };
   struct Ranking {
     Timestamp time = 0;       // of the question
@@ -106,7 +109,7 @@ class LiveModel {
   /// As Predictor::top; without a time, right after the newest event. Throws UnknownNode, Busy,
   /// Forgotten.
   Ranking top(const std::string& src, std::optional<Timestamp> time, std::int64_t k,
-              Question question, Seen seen) const;
+              Question question, Seen seen, bool explain = false) const;
 
   struct Scored {
     Timestamp time = 0;
@@ -134,12 +137,6 @@ class LiveModel {
     std::vector<Meeting> recent;  // newest first
   };
   NodeFacts node(const std::string& name, std::int64_t recent) const;
-  /// What is known of a pair: how often src -> dst, when last; and the same the other way.
-  struct PairFacts {
-    Activity forth;
-    Activity back;
-  };
-  PairFacts pair(const std::string& src, const std::string& dst, Timestamp time) const;
 
   /// Everything up to now. Keeps readers waiting as long as a copy of the memory takes.
   LiveSnapshot snapshot() const;

@@ -287,19 +287,15 @@ struct Service::Parts {
   HttpResponse top(const Target& target) {
     const TopRequest request = parse_top(target.query, options.most_k);
     const auto now = model();
-    const auto ranking = now->top(request.src, request.time, request.k,
-                                  asked(request.question, Question::kDestination, *now),
-                                  request.exclude_seen ? Seen::kExcluded : Seen::kIncluded);
+    const auto ranking = now->top(
+        request.src, request.time, request.k, asked(request.question, Question::kDestination, *now),
+        request.exclude_seen ? Seen::kExcluded : Seen::kIncluded, request.explain);
     ordered_json answers = ordered_json::array();
     for (const LiveModel::Answer& answer : ranking.answers) {
       ordered_json one = {{"dst", answer.node},
                           {"logit", answer.logit},
                           {"probability", probability(answer.logit)}};
-      if (request.explain) {
-        const LiveModel::PairFacts facts = now->pair(request.src, answer.node, ranking.time);
-        one["met"] = facts.forth.count;
-        one["last_met"] = time_or_null(facts.forth.last);
-      }
+      if (answer.why) one["why"] = to_json(*answer.why, answer.words);
       answers.push_back(std::move(one));
     }
     return json_response({{"src", request.src},

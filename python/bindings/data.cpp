@@ -261,8 +261,9 @@ void bind_sampling(py::module_& module) {
       },
       py::arg("task"), py::arg("src").noconvert(), py::arg("dst").noconvert(),
       py::arg("time").noconvert());
-  module.attr("PAIR_STATISTICS") =
-      py::cast(std::vector<std::string>(kPairStatistics.begin(), kPairStatistics.end()));
+  std::vector<std::string_view> names;
+  for (const PairStatistic& statistic : kPairStatistics) names.push_back(statistic.name);
+  module.attr("PAIR_STATISTICS") = py::cast(names);
 }
 
 std::span<const float> scores_of(const Floats& scores, const char* name) {

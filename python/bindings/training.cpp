@@ -93,6 +93,31 @@ Floats score(const Answers& answers, const Nodes& src, const Nodes& dst, const T
   return Floats(std::ssize(scores), scores.data());
 }
 
+/// Why each pair scores as it does, as dictionaries.
+py::list explain(const Answers& answers, const Nodes& src, const Nodes& dst, const Times& time,
+                 const std::string& question) {
+  const std::shared_ptr<const Predictor> predictor = answers.current();
+  const Dataset& dataset = predictor->dataset();
+  const PairArrays arrays(src, dst, time, dataset.events.num_nodes);
+  const auto asked = choice<Question>("question", question);
+  ordered_json all = ordered_json::array();
+  {
+    const py::gil_scoped_release release;
+    const Pairs pairs = arrays.pairs();
+    const std::vector<Explanation> found = predictor->explain(pairs, asked);
+    const TimeUnit unit = TimeUnit::of(dataset.events);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      ordered_json one = {{"logit", found[i].logit}};
+      one.update(to_json(found[i], in_words(found[i].facts, dataset.ids.name(pairs.src[i]),
+                                            dataset.ids.name(pairs.dst[i]), pairs.time[i], unit)));
+      all.push_back(std::move(one));
+    }
+  }
+  py::list list;
+  for (const ordered_json& one : all) list.append(to_python(one));
+  return list;
+}
+
 /// The rows of each distinct time, earliest first: a batch of questions each.
 std::vector<std::vector<std::size_t>> rows_by_time(std::span<const Timestamp> times) {
   std::map<Timestamp, std::vector<std::size_t>> rows;
@@ -160,6 +185,8 @@ void bind_prediction(py::module_& module) {
       .def_static("load", &load_answers, py::arg("path"), py::arg("network"))
       .def("find", &find_nodes, py::arg("names"), py::arg("as_source"))
       .def("score", &score, py::arg("src").noconvert(), py::arg("dst").noconvert(),
+           py::arg("time").noconvert(), py::arg("question"))
+      .def("explain", &explain, py::arg("src").noconvert(), py::arg("dst").noconvert(),
            py::arg("time").noconvert(), py::arg("question"))
       .def("topk", &topk, py::arg("src").noconvert(), py::arg("time").noconvert(), py::arg("k"),
            py::arg("exclude_seen"), py::arg("question"))

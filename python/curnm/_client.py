@@ -51,7 +51,8 @@ class Client:
         return self._json("POST", "/v1/events", {"events": list(events)})
 
     def topk(self, src, k=10, *, time=None, question=None, exclude_seen=False, explain=False):
-        """The likeliest destinations, best first: now, or at a time."""
+        """The likeliest destinations, best first: now, or at a time. explain: each with ``why``, what
+        is known of the pair in words and what has moved the score."""
         query = {"src": src, "k": k, "time": time, "question": question}
         query |= {"exclude_seen": int(exclude_seen), "explain": int(explain)}
         given = {key: value for key, value in query.items() if value is not None}

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,21 @@ class Predictor:
         sources = self._answers.find(_arrays.names(src, "src"), True)
         return self._answers.score(sources, self._answers.find(_arrays.names(dst, "dst"), False),
                                    _arrays.times(time, size=len(sources)), question)
+
+    def explain(self, src: ArrayLike, dst: ArrayLike, time: ArrayLike,
+                question: str = "pair") -> list[dict[str, Any]]:
+        """Why each pair scores as it does: its `logit`, what is known of it in `words`, how often the
+        two have `met` and when (`last_met`), the `typical` logit with everything that the decoder
+        sees at its mean, and by how much each part has `moved` the logit (as of
+        `curnm predict --explain`).
+
+        >>> predictor = curnm.train("synthetic:repeat", epochs=1, walk="off", progress=False).predictor()
+        >>> list(predictor.explain(7, 8, 2592000)[0]["moved"])
+        ['ages', 'counts', 'direction', 'since', 'recent', 'pace', 'next', 'source', 'destination']
+        """
+        sources = self._answers.find(_arrays.names(src, "src"), True)
+        return self._answers.explain(sources, self._answers.find(_arrays.names(dst, "dst"), False),
+                                     _arrays.times(time, size=len(sources)), question)
 
     def topk(self, src: ArrayLike, time: ArrayLike, k: int = 10, exclude_seen: bool = False,
              question: str = "destination") -> TopK:

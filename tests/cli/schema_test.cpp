@@ -62,6 +62,11 @@ TEST_F(Schemas, FitWhatIsWritten) {
   expect("predict", "[" + lines.substr(0, lines.find('\n')) + "]");
   write("pairs.csv", "src,dst,time\n1,nobody,5\n");
   expect_output("predict", "predict run --pairs pairs.csv --json");
+  expect_output("predict", "predict run --src 1 --time 1e9 --explain --json");
+  expect_output("predict", "predict mixture --pairs pairs.csv --explain --json");
+  const std::string why = curnm("predict mixture --src 1 --time 1e9 --explain --format jsonl").out;
+  expect("predict", "[" + why.substr(0, why.find('\n')) + "]");
+  EXPECT_TRUE(contains(why, "\"why\":{\"words\":\"")) << why;
   expect_output("stats", "stats net --json");
   expect_output("list", "list --json");
   expect_output("doctor", "doctor --json");

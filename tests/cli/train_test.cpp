@@ -300,6 +300,48 @@ TEST_F(TrainCli, PredictRanksDestinationsAndScoresPairs) {
   EXPECT_EQ(pairs[0]["logit"], ranked[2]["logit"]);
 }
 
+TEST_F(TrainCli, PredictSaysWhy) {
+  ASSERT_EQ(curnm("train net --walk off --width 16 --epochs 1 --out run").exit_code, 0);
+  const std::string columns =
+      "src,dst,time,probability,why,typical_logit,moved_ages,moved_counts,moved_direction,"
+      "moved_since,moved_recent,moved_pace,moved_source,moved_destination\n";
+  const std::string at = " --time 2592000 --topk 3 --explain";
+  const CommandResult one = curnm("predict run --src 3" + at);
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_EQ(one.err, "");
+  EXPECT_TRUE(one.out.starts_with(columns)) << one.out;
+  EXPECT_TRUE(contains(one.out, "3 was last active")) << one.out;
+  // The same in one pass over many, in the other formats, and as pairs.
+  write("people", "nobody\n3\n5\n");
+  const CommandResult many = curnm("predict run --sources people" + at);
+  EXPECT_TRUE(many.out.starts_with(columns + "nobody,,2592000," + std::string(10, ',') + "\n3,"))
+      << many.out;
+  EXPECT_TRUE(contains(many.out, one.out.substr(columns.size()))) << many.out;
+  const json ranked = json::parse(curnm("predict run --src 3 --json" + at).out);
+  const json plain = json::parse(curnm("predict run --src 3 --time 2592000 --topk 3 --json").out);
+  write("pairs.csv",
+        "src,dst,time\n3," + ranked[1]["dst"].get<std::string>() + ",2592000\n3,x,1\n");
+  const json pairs = json::parse(
+      curnm("predict run --pairs pairs.csv --question destination --explain --json").out);
+  EXPECT_EQ(pairs[0]["why"], ranked[1]["why"]);
+  EXPECT_FALSE(pairs[1].contains("why")) << "an unknown node has no score to explain";
+  for (std::size_t i = 0; i < ranked.size(); ++i) EXPECT_EQ(ranked[i]["logit"], plain[i]["logit"]);
+  const CommandResult refused = curnm("predict run --sources all --format columns --out x" + at);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(contains(refused.err, "--explain has no effect on --format columns")) << refused.err;
+
+  ASSERT_EQ(curnm("train net --model jodie --decoder additive --miner random --width 16 --epochs 1 "
+                  "--out additive")
+                .exit_code,
+            0);
+  const CommandResult embeddings = curnm("predict additive --src 3" + at);
+  EXPECT_TRUE(contains(embeddings.out, "typical_logit,moved_source,moved_destination\n3,"))
+      << embeddings.out;
+  EXPECT_TRUE(
+      contains(embeddings.err, "of what the decoder additive sees, only the embeddings of the two"))
+      << embeddings.err;
+}
+
 TEST_F(TrainCli, DrawnNeighborsDoNotDependOnTheCompanyOfAQuestion) {
   ASSERT_EQ(
       curnm("train net --model dysat --walk off --width 16 --neighbors 2 --epochs 1 --out run")

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "curnm/sampling/indices.h"
+#include "curnm/sampling/pair_statistics.h"
+#include "curnm/sampling/walk_sketch.h"
 #include "support/decoders.h"
 #include "support/errors.h"
 #include "support/gradients.h"
@@ -160,6 +162,42 @@ TEST_P(DecoderContract, SplitMatchesTheLogitsOfPartsAndRests) {
   }
 }
 
+// By links of their own: whatever else a decoder sees, its last parts are the two embeddings.
+TEST_P(DecoderContract, EmbeddingsAtTheirMeansAreThoseOfTypicalLinks) {
+  const std::vector<NodeId> src = {1, 4, 4};
+  const std::vector<NodeId> dst = {4, 2, 4};
+  const Links typical(2, src, dst, 8);
+  for (const Path path : {Path::kFast, Path::kPlain}) {
+    const auto decoder = made(path);
+    const Tensor z = numbers(14, {scene.links.roots().size(), kWidth});
+    const Tensor typical_z = numbers(15, {typical.roots().size(), kWidth});
+    const auto embedding = [&](NodeId node) {
+      const auto nodes = typical.roots().nodes;
+      return typical_z[std::find(nodes.begin(), nodes.end(), node) - nodes.begin()];
+    };
+    const Tensor source = (embedding(1) + embedding(4) + embedding(4)) / 3;
+    const Tensor destination = (embedding(4) + embedding(2) + embedding(4)) / 3;
+    const LogitsAtMeans found = decoder->at_means(scene.links, z, typical, typical_z);
+    const std::vector<std::string> parts = decoder->parts();
+    ASSERT_EQ(found.parts.size(), parts.size());
+    ASSERT_EQ(parts.at(parts.size() - 2), "source");
+    ASSERT_EQ(parts.back(), "destination");
+    for (std::int64_t link = 0; link < scene.links.size(); ++link) {
+      if (scene.links.src()[index(link)] == scene.links.dst()[index(link)]) continue;
+      const Tensor h_u = z[scene.links.source_root(link)];
+      const Tensor h_v = z[scene.links.destination()[index(link)]];
+      EXPECT_TRUE(at::allclose(found.parts[parts.size() - 2][link],
+                               logit_of(*decoder, scene.links, link, source, h_v), 1e-5, 1e-5));
+      EXPECT_TRUE(at::allclose(found.parts.back()[link],
+                               logit_of(*decoder, scene.links, link, h_u, destination), 1e-5,
+                               1e-5));
+      if (parts.size() > 2) continue;
+      EXPECT_TRUE(at::allclose(
+          found.all[link], logit_of(*decoder, scene.links, link, source, destination), 1e-5, 1e-5));
+    }
+  }
+}
+
 TEST_P(DecoderContract, GradientsMatchFiniteDifferences) {
   const auto decoder = made(Path::kPlain);
   to_double(*decoder);
@@ -239,6 +277,156 @@ TEST(AdditiveDecoderTest, LogitsMatchLoops) {
       EXPECT_NEAR(found[link].item<double>(), logit, 1e-5) << link;
     }
   }
+}
+
+/// What the decoder `pair` sees, by loops over its weights.
+class NaivePair {
+ public:
+  explicit NaivePair(const Decoder& decoder) : p_(decoder.named_weights()) {}
+
+  /// Of one link: its standardised statistics, its walks (none without a sketch), embeddings.
+  double logit(std::span<const double> x, std::span<const double> walks, const Tensor& h_u,
+               const Tensor& h_v) const {
+    std::vector<double> sum = map("source", of(h_u));
+    add(sum, map("pair", x));
+    add(sum, map("destination", of(h_v)));
+    if (!walks.empty()) add(sum, map("walk", walks));
+    rectify(sum);
+    sum = map("hidden", sum);
+    rectify(sum);
+    return map("out", sum)[0];
+  }
+  std::vector<double> standardised(std::span<const float> row) const {
+    std::vector<double> x;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const double mean = p_["statistics.mean"][static_cast<std::int64_t>(i)].item<double>();
+      const double deviation =
+          p_["statistics.deviation"][static_cast<std::int64_t>(i)].item<double>();
+      x.push_back(std::clamp((row[i] - mean) / deviation, -5.0, 5.0));
+    }
+    return x;
+  }
+  AgeScale ages() const {
+    return {p_["statistics.ages"][0].item<double>(), p_["statistics.ages"][1].item<double>()};
+  }
+
+ private:
+  static std::vector<double> of(const Tensor& x) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < x.size(0); ++i) values.push_back(x[i].item<double>());
+    return values;
+  }
+  static void add(std::vector<double>& sum, const std::vector<double>& more) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+  }
+  static void rectify(std::vector<double>& values) {
+    for (double& value : values) value = std::max(value, 0.0);
+  }
+  std::vector<double> map(const std::string& name, std::span<const double> x) const {
+    const Tensor& weight = p_[name + ".weight"];
+    const Tensor& bias = p_[name + ".bias"];
+    std::vector<double> y;
+    for (std::int64_t i = 0; i < weight.size(0); ++i) {
+      y.push_back(bias[i].item<double>());
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        y.back() += weight[i][static_cast<std::int64_t>(k)].item<double>() * x[k];
+      }
+    }
+    return y;
+  }
+
+  NamedTensors p_;
+};
+
+std::shared_ptr<Decoder> small_pair_decoder(const char* walk) {
+  Options options = decoders().at("pair").defaults;
+  set_given({{"walk", walk}, {"hidden", "6"}}, options);
+  return make_decoder("pair", options,
+                      {.num_nodes = 8, .training_span = 3, .width = kWidth, .seed = 1});
+}
+
+TEST(PairDecoderTest, GroupsOfStatisticsAtTheirMeansMatchLoops) {
+  const LinkScene scene;
+  for (const char* walk : {"off", "on"}) {
+    const auto decoder = scene.told(small_pair_decoder(walk));
+    const bool has_walks = std::string(walk) == "on";
+    WalkSketch sketch({.num_nodes = 8, .decay = 100, .seed = 1});
+    const std::vector<EventId> numbers_of = {0, 1, 2};
+    const EventBatch batch{.src = scene.log.src.span().first(3),
+                           .dst = scene.log.dst.span().first(3),
+                           .time = scene.log.time.span().first(3),
+                           .events = numbers_of};
+    if (has_walks) decoder->observe(batch);
+    sketch.observe(batch);
+    const NaivePair naive(*decoder);
+    const Links typical(2, std::vector<NodeId>{1, 4}, std::vector<NodeId>{4, 2}, 8);
+    const Tensor z = numbers(16, {scene.links.roots().size(), kWidth});
+    const Tensor typical_z = numbers(17, {typical.roots().size(), kWidth});
+    const std::vector<float> rows =
+        PairStatistics(scene.indices.past(), naive.ages()).of_pairs(scene.links);
+    const std::vector<float> walks = sketch.of_pairs(scene.links);
+    const std::vector<float> typical_walks = sketch.of_pairs(typical);
+    std::vector<double> mean_walk;
+    for (std::size_t i = 0; has_walks && i < WalkSketch::kStatistics; ++i) {
+      mean_walk.push_back((typical_walks[i] + typical_walks[WalkSketch::kStatistics + i]) / 2);
+    }
+    const LogitsAtMeans found = decoder->at_means(scene.links, z, typical, typical_z);
+    const std::vector<std::string> parts = decoder->parts();
+    ASSERT_EQ(parts.size(), has_walks ? 9U : 8U);
+    const Tensor logits = decoder->logits(scene.links, z);
+    for (std::int64_t link = 0; link < scene.links.size(); ++link) {
+      const Tensor h_u = z[scene.links.source_root(link)];
+      const Tensor h_v = z[scene.links.destination()[index(link)]];
+      const auto row =
+          std::span(rows).subspan(index(link) * kPairStatistics.size(), kPairStatistics.size());
+      const std::vector<double> x = naive.standardised(row);
+      std::vector<double> walk_row;
+      if (has_walks) {
+        const auto begin = walks.begin() + link * WalkSketch::kStatistics;
+        walk_row.assign(begin, begin + WalkSketch::kStatistics);
+      }
+      EXPECT_NEAR(logits[link].item<double>(), naive.logit(x, walk_row, h_u, h_v), 1e-4);
+      for (std::size_t part = 0; part < parts.size() - 2; ++part) {
+        std::vector<double> moved = x;
+        for (std::size_t i = 0; i < moved.size(); ++i) {
+          if (name_of(kPairStatistics[i].group) == parts[part]) moved[i] = 0;
+        }
+        EXPECT_NEAR(found.parts[part][link].item<double>(),
+                    naive.logit(moved, parts[part] == "walks" ? mean_walk : walk_row, h_u, h_v),
+                    1e-4)
+            << parts[part];
+      }
+      const auto mean = [&](std::span<const std::int64_t> roots) {
+        return (typical_z[roots[0]] + typical_z[roots[1]]) / 2;
+      };
+      const std::vector<std::int64_t> sources = {typical.source_root(0), typical.source_root(1)};
+      EXPECT_NEAR(found.all[link].item<double>(),
+                  naive.logit(std::vector<double>(x.size(), 0), mean_walk, mean(sources),
+                              mean(typical.destination())),
+                  1e-4);
+    }
+  }
+}
+
+// Where nothing is rectified, parts add up to the whole.
+TEST(PairDecoderTest, WhatPartsMoveAddsUpInALinearDecoder) {
+  const LinkScene scene;
+  const auto decoder = scene.told(small_pair_decoder("off"));
+  {
+    const NoGradGuard no_grad;
+    const NamedTensors p = decoder->named_parameters();
+    Tensor(p["pair.bias"]).fill_(20);
+    Tensor(p["hidden.bias"]).fill_(100);
+  }
+  const Links typical(2, std::vector<NodeId>{1, 4}, std::vector<NodeId>{4, 2}, 8);
+  const Tensor z = numbers(18, {scene.links.roots().size(), kWidth});
+  const Tensor typical_z = numbers(19, {typical.roots().size(), kWidth});
+  const Tensor whole = decoder->logits(scene.links, z);
+  const LogitsAtMeans found = decoder->at_means(scene.links, z, typical, typical_z);
+  Tensor sum = at::zeros_like(whole);
+  for (const Tensor& part : found.parts) sum = sum + (whole - part);
+  EXPECT_TRUE(at::allclose(sum, whole - found.all, 1e-3, 1e-3));
+  EXPECT_GT((whole - found.all).abs().max().item<double>(), 0.05) << "something has moved";
 }
 
 /// Width 1: W_s = 0, W_d = 2, b_d = 3, and what comes out is the hidden value itself.

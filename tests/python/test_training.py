@@ -66,6 +66,23 @@ def test_many_sources_are_answered_as_one_by_one(run):
         assert many.scores[row].tobytes() == one.scores.tobytes()
 
 
+def test_answers_are_explained_as_by_the_program(run):
+    trained, folder = run
+    predictor = trained.predictor()
+    answers = json.loads(program("predict", folder, "--src", 7, "--time", 2592000, "--topk", 3,
+                                 "--explain", "--json"))
+    found = predictor.explain([7] * 3, [int(answer["dst"]) for answer in answers], 2592000,
+                              "destination")
+    logits = predictor.score([7] * 3, [int(answer["dst"]) for answer in answers], 2592000,
+                             "destination")
+    for answer, why, logit in zip(answers, found, logits):
+        assert why.pop("logit") == logit == pytest.approx(answer["logit"])
+        assert why["words"] == answer["why"]["words"] and why["met"] == answer["why"]["met"]
+        assert why["moved"] == pytest.approx(answer["why"]["moved"], abs=1e-5)
+    with pytest.raises(curnm.Error, match="nothing to explain"):
+        predictor.explain(7, 8, 0)
+
+
 def test_predictions_and_new_events(run, tmp_path):
     predictor = run[0].predictor()
     seen = set(predictor.data.dst[predictor.data.src == 7].tolist())

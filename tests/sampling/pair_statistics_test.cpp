@@ -99,6 +99,16 @@ class Naive {
             {"next_share_u2", next(steps, v_, 2, u_).share}};
   }
 
+  /// Distinct partners of both among the newest 32 of each.
+  std::int64_t common_partners() const {
+    const std::vector<NodeId> recent_u = recent(u_);
+    std::set<NodeId> common;
+    for (const NodeId node : recent(v_)) {
+      if (std::ranges::count(recent_u, node) > 0) common.insert(node);
+    }
+    return std::ssize(common);
+  }
+
   std::map<std::string_view, double> node() const {
     const auto touched = [&](const Event& e) { return touches(e, u_); };
     const auto from = [&](const Event& e) { return e.src == u_; };
@@ -243,10 +253,44 @@ TEST_P(PairStatisticsTest, AgreesWithAWalkOverTheLog) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < pairs.src.size(); ++i) {
     const auto expected = Naive(log, pairs.src[i], pairs.dst[i], pairs.time[i]).pair(steps);
-    for (const std::string_view name : kPairStatistics) {
+    for (const auto& [name, group] : kPairStatistics) {
       ASSERT_NEAR(rows[at++], expected.at(name), 2e-6)
           << name << " of " << pairs.src[i] << " and " << pairs.dst[i] << " at " << pairs.time[i];
     }
+  }
+  const std::vector<PairFacts> facts = pair_facts(indices.past(), links);
+  ASSERT_EQ(std::ssize(facts), links.size());
+  for (std::size_t i = 0; i < pairs.src.size(); ++i) {
+    const Naive naive(log, pairs.src[i], pairs.dst[i], pairs.time[i]);
+    const auto expected = naive.pair(steps);
+    const PairFacts& found = facts[i];
+    const std::map<std::string_view, std::int64_t> counts = {
+        {"count_pair", found.met.count},
+        {"count_u", found.u.events},
+        {"count_v", found.v.events},
+        {"partners_u", found.u.partners},
+        {"partners_v", found.v.partners},
+        {"count_uv", found.uv.count},
+        {"count_vu", found.vu.count},
+        {"since_u", found.since_u},
+        {"since_v", found.since_v},
+        {"recent_vu", found.recent_vu},
+        {"recent_uv", found.recent_uv},
+        {"recent_common", found.recent_common},
+        {"next_v", found.next_v[0].went_on.count},
+        {"next_u", found.next_u[0].went_on.count}};
+    for (const auto& [name, count] : counts) {
+      EXPECT_EQ(count, std::llround(std::expm1(expected.at(name)))) << name;
+    }
+    const std::map<std::string_view, Timestamp> lasts = {{"age_u", found.u.last},
+                                                         {"age_v", found.v.last},
+                                                         {"age_pair", found.met.last},
+                                                         {"age_uv", found.uv.last},
+                                                         {"age_vu", found.vu.last}};
+    for (const auto& [name, last] : lasts) {
+      EXPECT_NEAR(kAges(last, pairs.time[i]), expected.at(name), 1e-9) << name;
+    }
+    EXPECT_EQ(found.common_partners, naive.common_partners());
   }
   const std::vector<float> of_nodes = statistics.of_nodes(links.roots());
   at = 0;
@@ -294,6 +338,16 @@ TEST_P(PairStatisticsTest, WhatHappensAtTheTimeOrLaterIsInvisible) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, PairStatisticsTest, ::testing::Range(0, 6));
+
+TEST(StatisticGroupTest, EveryGroupHasStatisticsAndNamesAreDistinct) {
+  std::set<std::string_view> names;
+  std::set<StatisticGroup> groups;
+  for (const auto& [name, group] : kPairStatistics) {
+    EXPECT_TRUE(names.insert(name).second) << name;
+    groups.insert(group);
+  }
+  EXPECT_EQ(groups.size(), kChoiceNames<StatisticGroup>.size());
+}
 
 TEST(AgeScaleTest, TheUnitIsTheLeastDifferenceAndNeverIsAboveThePeriod) {
   const std::vector<Timestamp> times = {10, 10, 14, 14.5, 20};

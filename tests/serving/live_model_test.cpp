@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "curnm/data/append.h"
 #include "curnm/data/synthetic.h"
+#include "curnm/evaluation/backtest.h"
+#include "curnm/evaluation/metrics.h"
 #include "curnm/models/registry.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
@@ -89,6 +93,22 @@ void expect_same_answers(const LiveModel& live, const Predictor& predictor, Time
         EXPECT_EQ(found.answers[i].logit, expected[i].logit) << "at " << t;
       }
     }
+  }
+  const auto ranking = live.top("3", asked, 4, Question::kDestination, Seen::kIncluded,
+                                /*explain=*/true);
+  for (const LiveModel::Answer& answer : ranking.answers) {
+    const NodeId node = predictor.find("3");
+    const NodeId other = predictor.find(answer.node);
+    const Explanation expected =
+        predictor
+            .explain({std::span(&node, 1), std::span(&other, 1), std::span(&t, 1)},
+                     Question::kDestination)
+            .front();
+    ASSERT_TRUE(answer.why.has_value());
+    EXPECT_EQ(answer.why->logit, answer.logit);
+    EXPECT_EQ(to_json(*answer.why, answer.words),
+              to_json(expected,
+                      in_words(expected.facts, "3", answer.node, t, TimeUnit::of(data.events))));
   }
   std::vector<std::string> src;
   std::vector<std::string> dst;
@@ -205,6 +225,43 @@ TEST(LiveModelTest, MoreEventsThanThereIsRoomFor) {
 
 TEST(LiveModelTest, ASketchOfWalksFollowsToo) {
   follow("light", {{"epochs", "1"}, {"decoder", "pair"}, {"walk", "on"}}, /*features=*/false);
+}
+
+// Asked before each event which of all destinations it will go to, a model without memory ranks
+// them as a test of these events does.
+TEST(LiveModelTest, RanksEachEventBeforeItComesAsEvalDoes) {
+  const Dataset whole =
+      generate({.nodes = 60, .events = 1500, .communities = 4, .seed = 5}, "network");
+  constexpr EventId kFirst = 1100;
+  const TrainedModel made =
+      trained("light", whole.head({kFirst, whole.events.num_nodes}),
+              {{"epochs", "1"}, {"decoder", "pair"}, {"miner", "curnm"}, {"outputs", "questions"}});
+  const EventLog& log = whole.events;
+  const Predictor predictor(made, whole);
+  const std::vector<Period> periods = {
+      {.from = log.time[kFirst], .to = log.time.back(), .begin = kFirst, .end = log.size()}};
+  const auto test = backtest(log, predictor.past(), periods,
+                             {.rank_among = log.num_nodes, .first_unseen = kFirst},
+                             [&] { return predictor.scorer_after(kFirst); });
+  LiveModel live(made, whole.head({kFirst, log.num_nodes}));
+  const std::set<NodeId> destinations(log.dst.begin(), log.dst.end());
+  double reciprocal = 0;
+  for (EventId e = kFirst; e < log.size(); ++e) {
+    std::vector<std::string> dst = {std::to_string(log.dst[e])};
+    for (const NodeId v : destinations) {
+      if (!predictor.past().pairs->occurs_at(log.src[e], v, log.time[e])) {
+        dst.push_back(std::to_string(v));
+      }
+    }
+    const std::vector<std::string> src(dst.size(), std::to_string(log.src[e]));
+    const auto scored = live.score(src, dst, log.time[e], Question::kDestination);
+    std::vector<float> logits;
+    for (const std::optional<float>& logit : scored.logits) logits.push_back(logit.value());
+    reciprocal += reciprocal_rank(logits.front(), std::span(logits).subspan(1));
+    live.append({{src.front()}, {dst.front()}, {log.time[e]}});
+  }
+  EXPECT_EQ(reciprocal / static_cast<double>(log.size() - kFirst),
+            test["periods"][0]["test"]["mrr"]["mrr"]);
 }
 
 TEST(LiveModelTest, ASnapshotContinuesWithTheSameBits) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "curnm/data/synthetic.h"
+#include "support/json_schema.h"
 #include "support/temporary_folder.h"
 #include "support/training.h"
 
@@ -166,6 +167,50 @@ TEST(ServiceTest, TheDescriptionHasTheRoutesAndNoOthers) {
     ASSERT_TRUE(paths[std::string(route.path)].contains(method)) << route.path;
     EXPECT_EQ(paths[std::string(route.path)][method]["operationId"], route.name);
   }
+}
+
+TEST(ServiceTest, AnswersAreAsDescribed) {
+  const TemporaryFolder folder;
+  Fixture server(folder.path() / "state");
+  const json paths = json::parse(openapi_text())["paths"];
+  const auto wrong = [&](const std::string& method, const std::string& path,
+                         const std::string& query, const std::string& body = "") {
+    const Answer answer = server.ask(method, path + query, body);
+    EXPECT_EQ(answer.status, 200) << path << query;
+    const std::string key = method == "GET" ? "get" : "post";
+    return testing::JsonSchema(
+               paths[path][key]["responses"]["200"]["content"]["application/json"]["schema"])
+        .error(answer.body);
+  };
+  EXPECT_EQ(wrong("GET", "/v1/topk", "?src=1&k=3"), "");
+  EXPECT_EQ(wrong("GET", "/v1/topk", "?src=1&k=3&explain=1"), "");
+  EXPECT_EQ(wrong("POST", "/v1/score", "", R"({"pairs":[{"src":"1","dst":"2"}]})"), "");
+  EXPECT_EQ(wrong("GET", "/healthz", ""), "");
+}
+
+TEST(ServiceTest, AnswersSayWhyIfAsked) {
+  const TemporaryFolder folder;
+  Fixture server(folder.path() / "state");
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(server.tell("40", "3", after() + i), "200");
+  const json plain = server.ask("GET", "/v1/topk?src=40&k=40").body;
+  const json answers = server.ask("GET", "/v1/topk?src=40&k=40&explain=1").body["answers"];
+  int met = 0;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    EXPECT_FALSE(plain["answers"][i].contains("why"));
+    EXPECT_EQ(answers[i]["logit"], plain["answers"][i]["logit"]);
+    const json& why = answers[i]["why"];
+    EXPECT_EQ(why["moved"].size(), 2U) << "the embeddings, which is all that additive sees";
+    const std::string words = why["words"];
+    if (answers[i]["dst"] != "3") {
+      EXPECT_TRUE(words.starts_with("never met; 40 was last active")) << words;
+      continue;
+    }
+    ++met;
+    EXPECT_EQ(why["met"], 3);
+    EXPECT_EQ(why["last_met"], after() + 2);
+    EXPECT_TRUE(words.find("3 times; 40 was last active") != std::string::npos) << words;
+  }
+  EXPECT_EQ(met, 1);
 }
 
 TEST(ServiceTest, AModelIsExchangedWhileAnswersGoOn) {
