@@ -161,9 +161,8 @@ std::vector<std::string> begin_epoch_again(const TensorFile& checkpoint, Trainer
   progress.seen = -1;
   std::vector<std::string> notes = {fmt::format(
       "the checkpoint is of {}, and now there are {}: weights, optimiser, curriculum and best "
-      "epoch "
-      "go on; the memories do not, and are filled again by observing events without learning from "
-      "them",
+      "epoch go on; the memories do not, and are filled again by observing events without learning "
+      "from them",
       text_of(saved_numbers(checkpoint)), text_of(present_numbers(trainer)))};
   const std::int64_t batch = json_integer(checkpoint.document, "batch", 0, INT64_MAX);
   if (batch > 0) {

@@ -59,6 +59,25 @@ class RanksCli : public testing::Cli {
     all.push_back(json::parse(read(run + "/result.json"))["test"]);
     return all;
   }
+
+  void expect_the_same_bits_after_a_kill(int ranks, const std::string& more) const {
+    ASSERT_EQ(train("whole", ranks, more).exit_code, 0);
+    // Once there is a checkpoint, rank 1 is halted, so that nobody gets past its step; if that was
+    // in an epoch before the last, it is killed there.
+    const CommandResult killed =
+        shell(CURNM_BINARY " train net" + quick() + " --ranks " + std::to_string(ranks) + " " +
+              more + " --out killed --restarts 1 & launcher=$!;" + until("-f killed/checkpoint") +
+              "for p in $(pgrep -P $launcher); do"
+              " grep -qz '^RANK=1$' /proc/$p/environ && kill -STOP $p && one=$p; done;"
+              " [ $(wc -l < killed/metrics.jsonl) -lt 3 ] && touch in-time && kill -9 $one;"
+              " kill -CONT $one; wait $launcher");
+    ASSERT_EQ(killed.exit_code, 0) << killed.err;
+    if (std::filesystem::exists(folder_ / "in-time")) {
+      EXPECT_TRUE(contains(killed.err, "rank 1 (host ")) << "rank 0 names it: " << killed.err;
+      EXPECT_TRUE(contains(killed.err, "starting all ranks again (1 of 1 times)")) << killed.err;
+    }
+    EXPECT_EQ(outcome("whole"), outcome("killed"));
+  }
 };
 
 TEST_F(RanksCli, GiveTheSameBitsTwice) {
@@ -82,23 +101,10 @@ TEST_F(RanksCli, GoOnToTheSameBitsAfterAPause) {
   EXPECT_EQ(read("whole/model"), read("paused/model"));
 }
 
-TEST_F(RanksCli, GoOnToTheSameBitsAfterAKill) {
-  ASSERT_EQ(train("whole", 2).exit_code, 0);
-  // Once there is a checkpoint, rank 1 is halted, so that nobody gets past its step; if that was in
-  // an epoch before the last, it is killed there.
-  const CommandResult killed =
-      shell(CURNM_BINARY " train net" + quick() +
-            " --ranks 2 --out killed --restarts 1 & launcher=$!;" + until("-f killed/checkpoint") +
-            "for p in $(pgrep -P $launcher); do"
-            " grep -qz '^RANK=1$' /proc/$p/environ && kill -STOP $p && one=$p; done;"
-            " [ $(wc -l < killed/metrics.jsonl) -lt 3 ] && touch in-time && kill -9 $one;"
-            " kill -CONT $one; wait $launcher");
-  ASSERT_EQ(killed.exit_code, 0) << killed.err;
-  if (std::filesystem::exists(folder_ / "in-time")) {
-    EXPECT_TRUE(contains(killed.err, "rank 1 (host ")) << "rank 0 names it: " << killed.err;
-    EXPECT_TRUE(contains(killed.err, "starting all ranks again (1 of 1 times)")) << killed.err;
-  }
-  EXPECT_EQ(outcome("whole"), outcome("killed"));
+TEST_F(RanksCli, GoOnToTheSameBitsAfterAKill) { expect_the_same_bits_after_a_kill(2, ""); }
+
+TEST_F(RanksCli, TeamsGoOnToTheSameBitsAfterAKill) {
+  expect_the_same_bits_after_a_kill(4, "--parallel batch --batch-ranks 2");
 }
 
 TEST_F(RanksCli, ShareBatches) {
