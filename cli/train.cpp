@@ -302,6 +302,7 @@ std::shared_ptr<const TrainedModel> open_init(const std::string& path) {
 }
 
 TrainingSession new_session(const TrainFlags& flags, RunSpec spec, Group* group) {
+  if (group == nullptr || group->rank() == 0) RunFolder(flags.out).check_new();
   spec.data = from_anywhere(flags.data);
   spec.read = read_options(flags.read);
   set_threads(flags.threads);
