@@ -69,9 +69,11 @@ class Plan {
 
 Vocabulary vocabulary(const std::string& data_folder) {
   static const std::vector<std::string> options = job_options();
+  static const std::vector<std::string> read_options = job_read_options();
   return {.models = models().names(),
           .miners = miners().names(),
           .flags = {options.begin(), options.end()},
+          .read_flags = {read_options.begin(), read_options.end()},
           .resolve = [data_folder](Job& job, const RunFlags& own) {
             job.network = network_name(job.network, data_folder);
             resolve_job(job, own);
@@ -84,10 +86,13 @@ class Networks {
  public:
   Networks(std::filesystem::path folder, bool fetch) : folder_(std::move(folder)), fetch_(fetch) {}
 
-  const NamedNetwork& at(const std::string& name, const ResultSet& known) {
+  /// The network of a job. Those of one name are all read alike.
+  const NamedNetwork& of(const Job& job, const ResultSet& known) {
+    const std::string& name = job.network;
     const auto found = networks_.find(name);
     if (found != networks_.end()) return found->second;
-    const NamedNetwork& network = networks_[name] = find_named_network(name, folder_, fetch_);
+    const NamedNetwork& network = networks_[name] =
+        find_named_network(name, folder_, fetch_, read_options_of(job));
     if (!network.missing.empty()) {
       say("warning: {}\n", printable(network.missing));
       ++missing_;
@@ -100,9 +105,11 @@ class Networks {
   int missing() const { return missing_; }
 
   /// For runs that have ended: checks only that the data, if present, is still the same.
-  void check(const std::string& name, const ResultSet& known) {
+  void check(const Job& job, const ResultSet& known) {
+    const std::string& name = job.network;
     if (networks_.contains(name) || !checked_.insert(name).second) return;
-    refuse_other_data(name, find_named_network(name, folder_, /*fetch=*/false), known);
+    refuse_other_data(
+        name, find_named_network(name, folder_, /*fetch=*/false, read_options_of(job)), known);
   }
 
  private:
@@ -133,12 +140,11 @@ Work remaining_work(const Experiment& experiment, const std::vector<RunState>& s
     work.plan.add(job, states[i]);
     if (!seen.insert(job.key()).second) continue;
     if (has_ended(states[i])) {
-      networks.check(job.network, known);
+      networks.check(job, known);
       continue;
     }
     work.jobs.push_back(i);
-    work.seconds.push_back(
-        estimates.seconds(job, networks.at(job.network, known).events, job.epochs));
+    work.seconds.push_back(estimates.seconds(job, networks.of(job, known).events, job.epochs));
   }
   return work;
 }
@@ -190,9 +196,22 @@ void refuse_taken_name(const ResultStore& store, const Experiment& experiment) {
       title == experiment.name ? "; one with a title may change all its options" : "");
 }
 
+/// Throws UsageError for options of reading that do not fit their table, before anything is entered
+/// into a store.
+void check_reading(const Experiment& experiment, const std::filesystem::path& folder) {
+  std::set<std::string> seen;
+  for (const Job& job : experiment.jobs) {
+    const ReadOptions read = read_options_of(job);
+    if (read != ReadOptions{} && seen.insert(job.network).second) {
+      find_named_network(job.network, folder, /*fetch=*/false, read);
+    }
+  }
+}
+
 int run_experiment(const ExperimentFlags& flags) {
   const RunnerOptions options = runner_options(flags.grid);
   const Experiment experiment = read_experiment(flags.file, vocabulary(flags.grid.data_folder));
+  check_reading(experiment, flags.grid.data_folder);
   say("{}: {}\n", experiment.name, experiment.title);
   if (flags.plan) return show_plan(experiment, flags);
 
@@ -211,7 +230,7 @@ int run_experiment(const ExperimentFlags& flags) {
   for (std::size_t i = 0; i < work.jobs.size(); ++i) {
     const Job& job = experiment.jobs[work.jobs[i]];
     const std::int64_t run = runs[work.jobs[i]];
-    const NamedNetwork& network = networks.at(job.network, known);
+    const NamedNetwork& network = networks.of(job, known);
     assignments.push_back(
         {.run = run,
          .job = job,

@@ -18,6 +18,7 @@ struct ImportFlags {
 
 void run_import(const ImportFlags& flags) {
   if (is_dataset(flags.source)) fail("{} is imported already", flags.source);
+  check_target(flags.out, flags.force);
   const Stopwatch watch;
   Dataset dataset = read_network(flags.source, flags.format, read_options(flags.read));
   if (!flags.name.empty()) dataset.name = flags.name;

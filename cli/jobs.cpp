@@ -11,9 +11,22 @@
 
 namespace curnm::cli {
 
+std::vector<std::string> job_read_options() {
+  ReadOptions defaults;
+  const std::vector<std::string_view> names = option_names(defaults);
+  return {names.begin(), names.end()};
+}
+
+ReadOptions read_options_of(const Job& job) {
+  ReadOptions options;
+  set_given(job.flags, options);
+  return options;
+}
+
 void resolve_job(Job& job, const RunFlags& own) {
   const auto given = [&] {
     GivenOptions all(job.flags.begin(), job.flags.end());
+    for (const std::string& name : job_read_options()) all.erase(name);
     all["model"] = job.model;
     all["miner"] = job.miner;
     all["seed"] = std::to_string(job.seed);
@@ -25,7 +38,12 @@ void resolve_job(Job& job, const RunFlags& own) {
       if (!own.contains(name)) job.flags.erase(name);
     }
     const RunSpec spec = resolve_run(given());
-    job.options = options_json(spec).dump();
+    nlohmann::ordered_json options = options_json(spec);
+    // Only where something was asked for: the key of a run does not tell what may be raw.
+    if (ReadOptions read = read_options_of(job); read != ReadOptions{}) {
+      options["read"] = to_json(read);
+    }
+    job.options = options.dump();
     job.epochs = spec.train.epochs;
     job.judged_by = spec.train.select_on == SelectOn::kMrr
                         ? kRankingScores

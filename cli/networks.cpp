@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-NamedNetwork opened(const std::string& data) {
-  const Dataset dataset = open_dataset(data);
+NamedNetwork opened(const std::string& data, const ReadOptions& read = {}) {
+  const Dataset dataset = open_dataset(data, read);
   return {.data = from_anywhere(data),
           .missing = "",
           .events = dataset.events.size(),
@@ -51,22 +51,29 @@ std::string network_name(const std::string& name, const fs::path& folder) {
   return std::string(published->name);
 }
 
-NamedNetwork find_named_network(const std::string& name, const fs::path& folder, bool fetch) {
+NamedNetwork find_named_network(const std::string& name, const fs::path& folder, bool fetch,
+                                const ReadOptions& read) {
   try {
-    if (is_synthetic(name)) return opened(name);
-    if (fs::exists(folder / name)) return opened(folder / name);
+    if (is_synthetic(name)) return opened(name, read);
+    if (fs::exists(folder / name)) return opened(folder / name, read);
     if (name.find('/') != std::string::npos) {
-      if (fs::exists(name)) return opened(name);
+      if (fs::exists(name)) return opened(name, read);
       fail("there is no {}", name);
     }
     if (fs::exists(name) && !is_catalogued(name)) {
       fail("it is not in {}; did you mean ./{}?", folder.string(), name);
     }
     const CatalogEntry& entry = catalogued(name, folder);
-    if (fs::exists(folder / entry.name)) return opened(folder / entry.name);
+    if (fs::exists(folder / entry.name)) return opened(folder / entry.name, read);
+    if (read != ReadOptions{}) {
+      throw UsageError(fmt::format(
+          "the options of reading are for raw tables, and {} is a published network", name));
+    }
     if (fetch) return fetched(entry, folder);
     return {.data = folder / entry.name, .missing = "", .events = entry.events};
   } catch (const std::exception& error) {
+    const bool misread = dynamic_cast<const UsageError*>(&error) != nullptr;
+    if (misread && read != ReadOptions{}) throw;
     return {.data = "",
             .missing = fmt::format("the network {} cannot be had: {}", name, error.what())};
   }
@@ -80,8 +87,8 @@ void refuse_other_data(const std::string& name, const NamedNetwork& network,
   });
   if (!differs) return;
   fail(
-      "{} is not what it was: the store has results on other data under the name {}. Choose "
-      "another --store, or give this network another name",
+      "{} is not what it was, or is read in another way: the store has results on other data under "
+      "the name {}. Choose another --store, or give this network another name",
       network.data, name);
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "curnm/data/reader.h"
 #include "curnm/experiments/result_set.h"
 
 namespace curnm::cli {
@@ -21,10 +22,10 @@ struct NamedNetwork {
 std::string network_name(const std::string& name, const std::filesystem::path& folder);
 
 /// Looks for the network in the data folder (or takes it as a path or synthetic[:preset]); with
-/// `fetch`, a published network that is not there is downloaded into it. Never throws: an
-/// experiment continues without a network that is not available.
+/// `fetch`, a published network that is not there is downloaded into it. An experiment continues
+/// without a network that is not available; UsageError is thrown for options of reading alone.
 NamedNetwork find_named_network(const std::string& name, const std::filesystem::path& folder,
-                                bool fetch);
+                                bool fetch, const ReadOptions& read = {});
 
 /// Throws Error where a store has results on other data under that name: tables would mix them.
 void refuse_other_data(const std::string& name, const NamedNetwork& network,

@@ -9,8 +9,7 @@
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "curnm/base/names.h"
-#include "curnm/data/event_table.h"
-#include "curnm/data/reader.h"
+#include "curnm/data/pair_table.h"
 #include "curnm/prediction/predictor.h"
 
 namespace curnm::cli {
@@ -70,56 +69,36 @@ struct PairTable {
 
 PairTable read_pairs(const fs::path& path, const Predictor& predictor, const ReadOptions& options,
                      Unknown unknown) {
-  const std::unique_ptr<Rows> table = open_table(path, options);
-  Rows& rows = *table;
-  const TableLayout layout = table_layout(rows, options);
   const EventLog& log = predictor.dataset().events;
-  TimeColumn times;
   PairTable pairs;
-  while (rows.next()) {
-    if (rows.fields().size() != layout.width) {
-      rows.fail_here("{} columns instead of {}", rows.fields().size(), layout.width);
-    }
-    const auto at = [&](int column) { return rows.fields()[static_cast<std::size_t>(column)]; };
-    const auto node = [&](int column, NodeId like) {
-      if (unknown == Unknown::kCount) return predictor.find_known(at(column), like);
-      try {
-        return predictor.find(at(column), like);
-      } catch (const Error& error) {
-        rows.fail_here("{}", error.what());
-      }
-    };
-    const NodeId src = node(layout.src, log.src.front());
-    const NodeId dst = node(layout.dst, log.dst.front());
-    // As the network has it; where it has none, as the table does.
-    const auto name = [&](NodeId found, int column) {
-      return found == kNoNode ? std::string(at(column)) : predictor.dataset().ids.name(found);
-    };
-    pairs.rows.push_back({.src = name(src, layout.src),
-                          .dst = name(dst, layout.dst),
+  const auto find = [&](std::string_view name, NodeId like) {
+    return unknown == Unknown::kCount ? predictor.find_known(name, like)
+                                      : predictor.find(name, like);
+  };
+  // As the network has it; where it has none, as the table does.
+  const auto name_of = [&](NodeId found, std::string_view given) {
+    return found == kNoNode ? std::string(given) : predictor.dataset().ids.name(found);
+  };
+  const std::int64_t without_zone = for_each_pair(path, options, [&](const PairRow& row) {
+    const NodeId src = find(row.src, log.src.front());
+    const NodeId dst = find(row.dst, log.dst.front());
+    pairs.rows.push_back({.src = name_of(src, row.src),
+                          .dst = name_of(dst, row.dst),
                           .src_node = src,
                           .dst_node = dst,
-                          .time = times.parse(rows, at(layout.time))});
-    const Answer& row = pairs.rows.back();
-    if (row.src_node == kNoNode || row.dst_node == kNoNode) ++pairs.unknown;
+                          .time = row.time});
+    if (src == kNoNode || dst == kNoNode) ++pairs.unknown;
+  });
+  if (without_zone > 0) {
+    say("note: {} dates have no zone and are taken as UTC\n", grouped(without_zone));
   }
-  if (times.without_zone() > 0) {
-    say("note: {} dates have no zone and are taken as UTC\n", grouped(times.without_zone()));
-  }
-  if (pairs.rows.empty()) fail("{} has no pairs", path.string());
   return pairs;
-}
-
-/// Pairs have the columns of the events, but need not have their features.
-ReadOptions pair_options(const PredictFlags& flags) {
-  ReadOptions options = read_options(flags.model.read);
-  options.separate_ids = SeparateIds::kOff;  // names are looked up as they are
-  return options;
 }
 
 /// The pairs of a table with their scores; those with an unknown node have none.
 PairTable scored_pairs(const Predictor& predictor, const PredictFlags& flags) {
-  PairTable pairs = read_pairs(flags.pairs, predictor, pair_options(flags), flags.unknown());
+  PairTable pairs =
+      read_pairs(flags.pairs, predictor, read_options(flags.model.read), flags.unknown());
   std::vector<Answer*> known;
   std::vector<NodeId> src;
   std::vector<NodeId> dst;

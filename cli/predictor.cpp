@@ -65,6 +65,10 @@ NodeList read_nodes(const std::filesystem::path& path, const Predictor& predicto
   while (lines.next()) {
     const std::string name(lines.line());
     if (name.empty()) continue;
+    if (!is_printable(name)) {
+      fail("{}:{}: '{}' is not UTF-8 text, or has control characters", path.string(),
+           lines.number(), printable(name));
+    }
     const NodeId node = predictor.find_known(name, like);
     if (node == kNoNode) {
       const ColumnRole role = guess_role(name).role;

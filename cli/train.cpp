@@ -307,6 +307,7 @@ std::int64_t size_of(const Group* group) { return group == nullptr ? 1 : group->
 
 TrainingSession new_session(const TrainFlags& flags, RunSpec spec, Group* group) {
   spec.batch_ranks = batch_ranks_of(flags.ranks, size_of(group), /*recorded=*/{});
+  if (group == nullptr || group->rank() == 0) RunFolder(flags.out).check_new();
   spec.data = from_anywhere(flags.data);
   spec.read = read_options(flags.read);
   set_threads(flags.threads);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -75,6 +76,7 @@ struct TuneFlags {
   TuneOptions options;
   std::vector<std::string> vary;
   std::vector<std::string> set;
+  GivenOptions read;  // of a raw table
   std::string study;
   GridFlags grid;
   bool json = false;
@@ -90,6 +92,11 @@ std::pair<std::string, std::string> assignment_of(const std::string& flag,
   const std::string name = text.substr(0, at);
   const std::vector<std::string> known = job_options();
   if (std::ranges::find(known, name) == known.end()) {
+    const std::vector<std::string> of_reading = job_read_options();
+    if (std::ranges::find(of_reading, name) != of_reading.end()) {
+      throw UsageError(fmt::format("{0} {1}: give --{2} itself, which all trials have in common",
+                                   flag, text, name));
+    }
     unknown_name("option", name, std::vector<std::string_view>(known.begin(), known.end()));
   }
   if (name == "epochs") throw UsageError(fmt::format("{} {}: use --epochs", flag, text));
@@ -175,6 +182,7 @@ Experiment trials_of(const TuneFlags& flags) {
   base.flags = fixed_options(flags);
   const std::vector<Dimension> space = search_space(flags, base.flags);
   base.flags["epochs"] = std::to_string(options.epochs);
+  base.flags.insert(flags.read.begin(), flags.read.end());
   const std::int64_t count =
       options.strategy == SearchStrategy::kGrid ? number_of_points(space) : options.trials;
   Experiment trials;
@@ -327,11 +335,22 @@ class Study {
   std::vector<Trial> trials_;
 };
 
+/// As a shell takes it: 'Event Time'.
+std::string shell_word(const std::string& word) {
+  const bool plain = std::ranges::all_of(word, [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("_-+=.,:/@%").find(c) != std::string_view::npos;
+  });
+  if (plain && !word.empty()) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string flags_text(const ordered_json& flags) {
   std::string text;
   for (const auto& [name, value] : flags.items()) {
-    text +=
-        fmt::format(" --{} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
+    text += fmt::format(" --{} {}", name,
+                        value.is_string() ? shell_word(value.get<std::string>()) : value.dump());
   }
   return text;
 }
@@ -352,16 +371,17 @@ void print_best(const ordered_json& best, const TuneFlags& flags, const std::str
                std::isnan(test.get<double>()) ? "-" : fmt::format("{:.4f}", test.get<double>()),
                flags_text(trial["flags"]));
   }
-  fmt::print("the best: curnm train {} --model {} --miner {} --seed {} --threads {}{}\n", data,
-             flags.options.model, flags.options.miner, flags.options.seed, flags.grid.threads,
-             flags_text(best.front()["flags"]));
+  fmt::print("the best: curnm train {} --model {} --miner {} --seed {} --threads {}{}\n",
+             shell_word(data), flags.options.model, flags.options.miner, flags.options.seed,
+             flags.grid.threads, flags_text(best.front()["flags"]));
 }
 
 int run_tune(TuneFlags& flags) {
   runner_options(flags.grid);  // refuses wrong flags before a network is fetched
   flags.network = network_name(flags.network, flags.grid.data_folder);
+  const ReadOptions read = read_options(flags.read);
   const auto network_of = [&](bool fetch) {
-    NamedNetwork network = find_named_network(flags.network, flags.grid.data_folder, fetch);
+    NamedNetwork network = find_named_network(flags.network, flags.grid.data_folder, fetch, read);
     if (!network.missing.empty()) fail("{}", network.missing);
     return network;
   };
@@ -406,6 +426,7 @@ void add_tune(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--set", flags->set, "NAME=VALUE: an option that all trials have")
       ->allow_extra_args(false);
+  add_read_flags(*command, flags->read);
   command->add_option("--study", flags->study,
                       "name of this search in the store (default: NETWORK-MODEL-MINER)");
   add_grid_flags(*command, flags->grid);

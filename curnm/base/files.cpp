@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "curnm/base/error.h"
 
@@ -141,6 +142,19 @@ void sync_folder(const fs::path& folder) {
   }
 }
 
+void create_folders(const fs::path& folder) {
+  std::vector<fs::path> changed;  // those that get a new name
+  std::error_code error;
+  for (fs::path missing = fs::absolute(folder);
+       !fs::exists(missing, error) && missing.has_relative_path();) {
+    missing = missing.parent_path();
+    changed.push_back(missing);
+  }
+  fs::create_directories(folder, error);
+  if (error) fail_os("cannot create " + folder.string(), error.value());
+  for (const fs::path& parent : changed) sync_folder(parent);
+}
+
 std::string read_file(const fs::path& path, std::size_t most) {
   std::string bytes = read_beginning(path, most == SIZE_MAX ? most : most + 1);
   if (bytes.size() > most) fail("{} has more than {} bytes", path.string(), most);
@@ -257,9 +271,7 @@ AtomicFolder::AtomicFolder(fs::path target, bool replace) : replace_(replace) {
   if (!replace_ && fs::exists(target_, error)) {
     fail("{} exists already", target.string());
   }
-  fs::create_directories(target_.parent_path(), error);
-  if (error) fail("cannot create {}: {}", target_.parent_path().string(), error.message());
-
+  create_folders(target_.parent_path());
   collect_partials(target_.parent_path());
   fs::path staging;
   lock_ = create_partial(target_, staging, create_folder);

@@ -35,6 +35,9 @@ std::string read_beginning(const std::filesystem::path& path, std::size_t count)
 /// Makes a change of names in the folder permanent. Throws Error.
 void sync_folder(const std::filesystem::path& folder);
 
+/// Makes a folder, and those above it that are missing, permanently. Throws Error.
+void create_folders(const std::filesystem::path& folder);
+
 /// The last name of a path, also where it ends in a separator: data/uci/ is uci.
 std::string last_name(const std::filesystem::path& path);
 

@@ -29,9 +29,9 @@ void check_number(const Field& field, Number value) {
   const auto number = static_cast<double>(value);
   if (std::isfinite(number) && number >= field.min && number <= field.max) return;
   const std::string range = range_of(field);
-  wrong_value(field, fmt::format("--{} {} is out of range: {} must be {}", field.name, value,
-                                 field.symbol.empty() ? field.name : field.symbol,
-                                 range.empty() ? "a finite number" : range));
+  const std::string symbol = field.symbol.empty() ? "" : fmt::format(" ({})", field.symbol);
+  wrong_value(field, fmt::format("--{} {} is out of range: it must be {}{}", field.name, value,
+                                 range.empty() ? "a finite number" : range, symbol));
 }
 
 std::size_t choice_index(const Field& field, std::span<const std::string_view> names,
@@ -65,7 +65,8 @@ Number parse_whole(const Field& field, std::string_view text) {
       (std::signed_integral<Number> || real >= 0)) {
     return static_cast<Number>(real);
   }
-  fail_expected("a whole number", field, text);
+  const bool negative = std::unsigned_integral<Number> && std::isfinite(real) && real < 0;
+  fail_expected(negative ? "a whole number, at least 0," : "a whole number", field, text);
 }
 
 double parse_real(const Field& field, std::string_view text) {

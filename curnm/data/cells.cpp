@@ -46,6 +46,41 @@ bool is_number(std::string_view text) {
 
 bool is_time(std::string_view text) { return is_number(text) || parse_date(text).has_value(); }
 
+bool is_formatted_number(std::string_view text) {
+  const auto drop_mark = [&](std::string_view mark) {
+    if (text.starts_with(mark)) {
+      text.remove_prefix(mark.size());
+    } else if (text.ends_with(mark)) {
+      text.remove_suffix(mark.size());
+    } else {
+      return false;
+    }
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return true;
+  };
+  bool marked = false;
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  for (const std::string_view mark : {"$", "\u20ac", "\u00a3", "\u00a5", "%"})
+    marked |= drop_mark(mark);
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  if (is_number(text)) return marked;
+  const auto digits_at = [&](std::size_t at) {
+    const std::size_t end = text.find_first_not_of("0123456789", at);
+    return std::min(end, text.size()) - at;
+  };
+  // 1,234,567: groups of three, all divided alike.
+  std::size_t at = digits_at(0);
+  if (at == 0) return false;
+  const char divider = at < text.size() ? text[at] : '\0';
+  if (at <= 3 && std::string_view(",. '").find(divider) != std::string_view::npos) {
+    while (at < text.size() && text[at] == divider && digits_at(at + 1) == 3) at += 4;
+  }
+  // 3,5 or 1.234,50: a fraction.
+  if (at < text.size() && (text[at] == ',' || text[at] == '.')) at += 1 + digits_at(at + 1);
+  return at == text.size();
+}
+
 bool is_missing(std::string_view text) {
   if (text.empty()) return true;
   constexpr std::array<std::string_view, 8> kWords = {"nan", "na",   "n/a", "null",
@@ -55,6 +90,14 @@ bool is_missing(std::string_view text) {
   return std::ranges::any_of(kWords, [&](std::string_view word) {
     return std::equal(text.begin(), text.end(), word.begin(), word.end(), same);
   });
+}
+
+void check_name(const Rows& row, std::string_view name) {
+  if (is_printable(name)) return;
+  row.fail_here(
+      "the node id '{}' is not UTF-8 text, or has control characters: convert the file, for "
+      "example with iconv",
+      name);
 }
 
 bool read_float(std::string_view text, float& value) {

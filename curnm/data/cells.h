@@ -11,8 +11,14 @@ namespace curnm {
 bool is_number(std::string_view text);
 /// A number, or a date in ISO 8601.
 bool is_time(std::string_view text);
+/// A number as spreadsheets and shops show it, which is no number here: 1,234.50, 3,5, $4 or 40%.
+bool is_formatted_number(std::string_view text);
 /// "", NaN, NA, null and the like, in any case.
 bool is_missing(std::string_view text);
+
+/// Throws Error for the name of a node that cannot be shown: it is no UTF-8, or has control
+/// characters.
+void check_name(const Rows& row, std::string_view name);
 
 /// Whether the whole text is a finite number that fits a float; `value` is set then.
 bool read_float(std::string_view text, float& value);

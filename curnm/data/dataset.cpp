@@ -210,6 +210,17 @@ ColumnDigests Dataset::column_digests() const {
     std::string word(file.substr(0, file.find('.')));  // edge_features
     std::ranges::replace(word, '_', ' ');
     digests[word] = curnm::digest(bytes_of(column));
+    constexpr std::int64_t kMostFeatures = 256;
+    if (spec.width < 2 || spec.width > kMostFeatures) return;
+    word.pop_back();  // edge feature
+    std::vector<std::decay_t<decltype(column[0])>> values(index(column.size() / spec.width));
+    for (std::int64_t feature = 0; feature < spec.width; ++feature) {
+      for (std::size_t row = 0; row < values.size(); ++row) {
+        values[row] = column[static_cast<std::int64_t>(row) * spec.width + feature];
+      }
+      digests[fmt::format("{} {}", word, feature + 1)] =
+          curnm::digest(std::as_bytes(std::span(values)));
+    }
   });
   return digests;
 }

@@ -126,12 +126,54 @@ class TableBuilder {
     note(times_.merged(),
          "times differ from the one before in digits that a double does not hold: they are the "
          "same time now; count from a later start, or in a coarser unit");
+    if (!times_.has_dates()) note_other_units();
+    note_missing_names();
     table_.edge_features = features_.finish(table_.notes);
     return std::move(table_);
   }
 
  private:
   std::string_view at(int column) const { return rows_.fields()[static_cast<std::size_t>(column)]; }
+
+  /// Numbers that look like dates, but are not the seconds since 1970 that dates become here.
+  void note_other_units() {
+    constexpr double kYear1990 = 631152000;
+    constexpr double kYear2100 = 4102444800;
+    const auto [first, last] = std::ranges::minmax(table_.time);
+    for (const auto& [unit, per_second] :
+         {std::pair("milliseconds", 1e3), std::pair("microseconds", 1e6),
+          std::pair("nanoseconds", 1e9)}) {
+      if (first < kYear1990 * per_second || last >= kYear2100 * per_second) continue;
+      table_.notes.push_back(fmt::format(
+          "times look like {} since 1970 and are used as they are; dates that are given to --time "
+          "and others are seconds",
+          unit));
+    }
+    const auto is_written_date = [](double time) {
+      const auto day = static_cast<std::int64_t>(time);
+      return static_cast<double>(day) == time && day >= 1900'01'01 && day <= 2100'12'31 &&
+             day / 100 % 100 >= 1 && day / 100 % 100 <= 12 && day % 100 >= 1 && day % 100 <= 31;
+    };
+    if (std::ranges::all_of(table_.time, is_written_date)) {
+      table_.notes.push_back(fmt::format(
+          "times look like dates ({:.0f}) and are used as numbers, so that the last day "
+          "of a month is 70 before the next: write 2024-01-31",
+          first));
+    }
+  }
+
+  /// Names that other programs write where there is nothing.
+  void note_missing_names() {
+    for (NodeId node = 0; node < table_.ids.size(); ++node) {
+      const std::string_view name = table_.ids.name(node);
+      if (!is_missing(name)) continue;
+      const auto count =
+          std::ranges::count(table_.src, node) + std::ranges::count(table_.dst, node);
+      table_.notes.push_back(fmt::format(
+          "a node is called '{}', {} times: if that means an empty cell, leave these rows out",
+          name, count));
+    }
+  }
 
   /// Whether the row has to be left out because that cell is empty. Throws where it must not be.
   bool lacks(int column, std::string_view what) const {
@@ -152,12 +194,7 @@ class TableBuilder {
   }
 
   NodeId intern(const std::string& prefix, std::string_view name) {
-    if (!is_printable(name)) {
-      rows_.fail_here(
-          "the node id '{}' is not UTF-8 text, or has control characters: convert the file, for "
-          "example with iconv",
-          name);
-    }
+    check_name(rows_, name);
     if (prefix.empty()) return table_.ids.intern(name);
     prefixed_.assign(prefix).append(name);
     return table_.ids.intern(prefixed_);

@@ -77,6 +77,13 @@ bool FeatureColumns::add(const Rows& row) {
 
 float FeatureColumns::parse(const Rows& row, Column& column, std::string_view text) {
   if (column.kind == Kind::kUnknown) {
+    if (!column.column.category && is_formatted_number(text)) {
+      row.fail_here(
+          "the feature '{0}' has '{1}', a number as spreadsheets show it: write such numbers like "
+          "1234.5; or --category-columns {0} takes the cells as words, --drop-columns {0} leaves "
+          "them out",
+          column.column.name, text);
+    }
     column.kind = column.column.category ? Kind::kWord
                   : is_number(text)      ? Kind::kNumber
                   : parse_date(text)     ? Kind::kDate

@@ -175,9 +175,7 @@ std::optional<JournalRecord> decode_record(std::string_view bytes, std::int64_t 
 
 Journal::Journal(fs::path folder, JournalIdentity identity)
     : folder_(std::move(folder)), identity_(std::move(identity)) {
-  std::error_code error;
-  fs::create_directories(folder_, error);
-  if (error) fail_os(fmt::format("cannot make the folder {}", folder_.string()), error.value());
+  create_folders(folder_);
   const fs::path lock = folder_ / "lock";
   const int made = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (made < 0) fail_os(fmt::format("cannot make {}", lock.string()), errno);

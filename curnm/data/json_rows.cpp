@@ -184,7 +184,25 @@ bool is_json_lines(const std::filesystem::path& path) {
   return start != std::string::npos && first[start] == '{';
 }
 
+namespace {
+
+/// [{"src": ...}, ...] on one line or on several.
+void refuse_array(const std::filesystem::path& path) {
+  const std::string first = TextFile::first_line(path);
+  const std::size_t open = first.find_first_not_of(" \t");
+  if (open == std::string::npos || first[open] != '[') return;
+  const std::size_t next = first.find_first_not_of(" \t", open + 1);
+  if (next != std::string::npos && first[next] != '{') return;  // a table may have such a name
+  fail(
+      "{0} is a JSON array, and not one object per line: convert it, for example with `jq -c '.[]' "
+      "{0} > table.jsonl`",
+      path.string());
+}
+
+}  // namespace
+
 std::unique_ptr<Rows> open_rows(const std::filesystem::path& path, const TableSource& source) {
+  refuse_array(path);
   if (is_json_lines(path)) return open_json_rows(path, source);
   return std::make_unique<RowReader>(path, source.limit);
 }

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "curnm/base/error.h"
@@ -80,6 +81,39 @@ std::string first_difference(const Dataset& dataset, const KnownNetwork& known) 
   return fmt::format("the first event that differs is between {} and {}", first, last);
 }
 
+/// A single feature is named instead of all of them, where that is known.
+std::vector<std::string> differing_columns(const Dataset& dataset, const ColumnDigests& known) {
+  const ColumnDigests columns = dataset.column_digests();
+  std::vector<std::string> differing;
+  const auto is_one_of_several = [](const std::string& name) {
+    return std::isdigit(static_cast<unsigned char>(name.back())) != 0;
+  };
+  for (const auto& [name, digest] : known) {
+    const auto found = columns.find(name);
+    if (found == columns.end() || found->second != digest) differing.push_back(name);
+  }
+  for (const auto& [name, digest] : columns) {
+    // Older records have features as a whole.
+    if (!known.contains(name) && !is_one_of_several(name)) differing.push_back(name);
+  }
+  const auto stands_alone = [&](const std::string& all) {
+    return std::ranges::any_of(differing, [&](const std::string& name) {
+      return is_one_of_several(name) && name.starts_with(all.substr(0, all.size() - 1) + " ");
+    });
+  };
+  std::vector<std::string> named;
+  for (const std::string& name : differing) {
+    if (is_one_of_several(name) || !stands_alone(name)) named.push_back(name);
+  }
+  constexpr std::size_t kMostNamed = 8;
+  if (named.size() > kMostNamed) {
+    const std::size_t more = named.size() - kMostNamed;
+    named.resize(kMostNamed);
+    named.push_back(fmt::format("{} more", more));
+  }
+  return named;
+}
+
 }  // namespace
 
 std::string difference(const Dataset& dataset, const KnownNetwork& known) {
@@ -92,17 +126,8 @@ std::string difference(const Dataset& dataset, const KnownNetwork& known) {
     parts.push_back(fmt::format("it has {} nodes instead of {}", now.nodes, known.extent.nodes));
   }
   if (parts.empty() && !known.columns.empty()) {
-    std::vector<std::string_view> differing;
-    const ColumnDigests columns = dataset.column_digests();
-    for (const auto& [name, digest] : known.columns) {
-      const auto found = columns.find(name);
-      if (found == columns.end() || found->second != digest) differing.push_back(name);
-    }
-    for (const auto& [name, digest] : columns) {
-      if (!known.columns.contains(name)) differing.push_back(name);
-    }
-    parts.push_back(
-        fmt::format("as many events and nodes, but another {}", fmt::join(differing, ", ")));
+    parts.push_back(fmt::format("as many events and nodes, but another {}",
+                                fmt::join(differing_columns(dataset, known.columns), ", ")));
   }
   if (parts.empty()) parts.emplace_back("as many events and nodes, but other contents");
   if (std::string where = first_difference(dataset, known); !where.empty()) {

@@ -1,5 +1,7 @@
 #include "curnm/data/rows.h"
 
+#include <algorithm>
+
 namespace curnm {
 namespace {
 
@@ -11,18 +13,36 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-/// The first of tab, comma and semicolon that stands outside quotes, else blanks.
-char find_delimiter(std::string_view row) {
-  for (char candidate : {'\t', ',', ';'}) {
-    bool quoted = false;
-    bool at_start = true;  // of a field, the only place where a quote opens
-    for (char c : row) {
-      if (c == candidate && !quoted) return candidate;
-      if (c == '"' && (quoted || at_start)) quoted = !quoted;
-      at_start = c == '\t' || c == ',' || c == ';';
-    }
+/// How often a delimiter stands outside quotes.
+std::int64_t count_delimiter(std::string_view row, char delimiter) {
+  std::int64_t count = 0;
+  bool quoted = false;
+  bool at_start = true;  // of a field, the only place where a quote opens
+  for (const char c : row) {
+    count += c == delimiter && !quoted;
+    if (c == '"' && (quoted || at_start)) quoted = !quoted;
+    at_start = c == '\t' || c == ',' || c == ';' || c == '|';
   }
-  return ' ';
+  return count;
+}
+
+/// A tab; else whichever of comma, semicolon and bar is most frequent (a;b;3,5 has decimal commas);
+/// else blanks.
+char find_delimiter(std::string_view row) {
+  if (count_delimiter(row, '\t') > 0) return '\t';
+  char best = ' ';
+  std::int64_t most = 0;
+  for (const char candidate : {',', ';', '|'}) {
+    const std::int64_t count = count_delimiter(row, candidate);
+    if (count > most) best = candidate;
+    most = std::max(most, count);
+  }
+  return best;
+}
+
+/// Spreadsheets tell each other the delimiter in a line before the header: sep=;
+bool names_delimiter(std::string_view line) {
+  return line.size() == 5 && (line.starts_with("sep=") || line.starts_with("SEP="));
 }
 
 }  // namespace
@@ -32,6 +52,10 @@ bool RowReader::advance() {
     const std::string_view row = lines_.line();
     const std::string_view content = trim(row);
     if (content.empty() || content.front() == '#' || content.front() == '%') continue;
+    if (delimiter_ == '\0' && names_delimiter(content)) {
+      delimiter_ = content.back();
+      continue;
+    }
     if (delimiter_ == '\0') delimiter_ = find_delimiter(row);
     split(delimiter_ == ' ' ? content : row);
     return true;

@@ -46,7 +46,7 @@ class Rows {
 
 /// Rows of a delimited text. Empty lines and lines that start with '#' or '%' are skipped. Fields
 /// may be quoted ("a, b" or "say ""hi"""). The delimiter is found from the first row: tab, comma,
-/// semicolon, or any run of blanks.
+/// semicolon, bar, or any run of blanks; or it is named by a first line `sep=;`.
 class RowReader final : public Rows {
  public:
   explicit RowReader(const std::filesystem::path& path, UnpackLimit limit = {})

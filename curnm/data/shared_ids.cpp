@@ -12,7 +12,8 @@ namespace {
 
 bool are_whole_numbers(const IdTable& ids) {
   for (NodeId node = 0; node < ids.size(); ++node) {
-    const std::string_view name = ids.name(node);
+    std::string_view name = ids.name(node);
+    if (name.ends_with(".0")) name.remove_suffix(2);  // as pandas writes a column with empty cells
     const bool digits = std::ranges::all_of(
         name, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
     if (!digits) return false;

@@ -1,5 +1,6 @@
 #include "curnm/experiments/experiment_file.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -71,17 +72,37 @@ class Reader : private YamlFile {
         add_grid(experiment, grid, root);
       }
     }
+    check_reading(experiment.jobs);
     keep_first_of_each(experiment.jobs);
     check_places(experiment.jobs);
     return experiment;
   }
 
+  bool is_of_reading(const std::string& option) const {
+    return std::ranges::find(vocabulary_.read_flags, option) != vocabulary_.read_flags.end();
+  }
+
+  /// Options of a network, which may say how it is read.
+  Options network_options(const YAML::Node& given) const {
+    std::vector<std::string_view> known = vocabulary_.flags;
+    known.insert(known.end(), vocabulary_.read_flags.begin(), vocabulary_.read_flags.end());
+    return YamlFile::options(given, known);
+  }
+
   Options options(const YAML::Node& given) const {
-    return YamlFile::options(given, vocabulary_.flags);
+    Options all = network_options(given);
+    for (const auto& [name, option] : all) {
+      if (!is_of_reading(name)) continue;
+      wrong(option.mark, fmt::format("{0} says how a table is read: give it to the network, "
+                                     "- ./mine.csv: {{{0}: {1}}}",
+                                     name, option.value));
+    }
+    return all;
   }
 
   /// [uci, WIKI: {epochs: 8}]
   std::vector<ListEntry> choices(const YAML::Node& list, const char* key) const {
+    const bool networks = std::string_view(key) == "networks";
     std::vector<ListEntry> all;
     if (!list.IsSequence() || list.size() == 0) {
       wrong(list, fmt::format("{} is a list with at least one entry", key));
@@ -94,7 +115,9 @@ class Reader : private YamlFile {
         }
         all.push_back({name, {}, entry.Mark()});
       } else if (entry.IsMap() && entry.size() == 1) {
-        all.push_back({text(entry.begin()->first), options(entry.begin()->second), entry.Mark()});
+        const YAML::Node& given = entry.begin()->second;
+        all.push_back({text(entry.begin()->first),
+                       networks ? network_options(given) : options(given), entry.Mark()});
       } else {
         wrong(entry, fmt::format("an entry of {} is a name, or a name with options: "
                                  "{{WIKI: {{epochs: 8}}}}",
@@ -221,6 +244,21 @@ class Reader : private YamlFile {
     std::erase_if(jobs, [&](const Job& job) {
       return !seen.insert({job.variant, job.key()}).second;
     });
+  }
+
+  /// Results are kept by the name of a network: it has to be the same one in all runs.
+  void check_reading(const std::vector<Job>& jobs) const {
+    std::map<std::string, RunFlags> reading;
+    for (const Job& job : jobs) {
+      RunFlags of_job = job.flags;
+      std::erase_if(of_job, [&](const auto& flag) { return !is_of_reading(flag.first); });
+      if (reading.emplace(job.network, of_job).first->second == of_job) continue;
+      fail<UsageError>(
+          "{}: {} is read in two ways; results are kept by the name of a network: `curnm import` "
+          "it "
+          "in both ways, under two names",
+          file(), job.network);
+    }
   }
 
   /// A table has one cell per network, model, miner and seed: runs with other options must be

@@ -17,6 +17,8 @@ struct Vocabulary {
   std::vector<std::string_view> models;
   std::vector<std::string_view> miners;
   std::vector<std::string_view> flags;  // of `curnm train`, without dashes
+  /// Those that say how a table is read, which belong to a network.
+  std::vector<std::string_view> read_flags = {};
   /// Resolves the job's flags, and drops shared ones that have no effect on it. Throws OptionError
   /// for flags that conflict, and for one of its own flags without effect.
   std::function<void(Job&, const RunFlags& own)> resolve;

@@ -50,7 +50,7 @@ class Runner {
  public:
   Runner(ResultStore& store, const RunnerOptions& options, RunnerObserver& observer)
       : store_(store), options_(options), observer_(observer) {
-    fs::create_directories(options.folder);
+    create_folders(options.folder);
   }
 
   RunnerOutcome run(std::span<const Assignment> assignments) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "curnm/base/error.h"
+#include "curnm/base/files.h"
 #include "curnm/base/json.h"
 #include "curnm/base/names.h"
 #include "curnm/experiments/owner.h"
@@ -331,7 +332,7 @@ class ResultStore::Database : public sqlite::Database {
 ResultStore::ResultStore(const fs::path& file, Mode mode) {
   if (mode == Mode::kRead && !fs::exists(file)) fail("there is no store {}", file.string());
   if (fs::is_directory(file)) fail("{} is a folder, not a store of results", file.string());
-  if (mode == Mode::kWrite && file.has_parent_path()) fs::create_directories(file.parent_path());
+  if (mode == Mode::kWrite && file.has_parent_path()) create_folders(file.parent_path());
   database_ = std::make_unique<Database>(file, mode);
 }
 

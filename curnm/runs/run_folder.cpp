@@ -78,11 +78,15 @@ EpochRecord epoch_from_json(const ordered_json& json) {
   return record;
 }
 
+void RunFolder::check_new() const {
+  if (!exists()) return;
+  fail("{} exists already: choose another --out{}", path_.string(),
+       is_run() ? ", or continue it with --resume" : "");
+}
+
 void RunFolder::create(const ordered_json& options,
                        const std::function<void(const RunFolder&)>& fill) const {
-  if (exists()) {
-    fail("{} exists already: choose another --out, or continue it with --resume", path_.string());
-  }
+  check_new();
   AtomicFolder output(path_, /*replace=*/false);
   write_file(output.staging() / this->options().filename(), options.dump(2) + "\n");
   if (fill) fill(RunFolder(output.staging()));

@@ -75,7 +75,9 @@ class RunFolder {
   bool is_run() const { return has(options()); }
   bool is_finished() const { return has(result()); }
 
-  /// Creates the folder with its options.json. Throws Error if it already exists.
+  /// Throws Error if the folder already exists: call it before long work.
+  void check_new() const;
+  /// Creates the folder with its options.json. Throws as check_new.
   /// `fill` may write further files into the folder that it is given before it appears.
   void create(const nlohmann::ordered_json& options,
               const std::function<void(const RunFolder&)>& fill = {}) const;

@@ -136,10 +136,10 @@ TEST(OptionsTest, WhatIsNoWholeNumberIsRefused) {
 }
 
 TEST(OptionsTest, UnsignedNumbersAreNotNegative) {
-  EXPECT_EQ(refusal("seed", "-1"), "--seed -1: a whole number was expected");
-  EXPECT_EQ(refusal("seed", "-1e3"), "--seed -1e3: a whole number was expected");
+  EXPECT_EQ(refusal("seed", "-1"), "--seed -1: a whole number, at least 0, was expected");
+  EXPECT_EQ(refusal("seed", "-1e3"), "--seed -1e3: a whole number, at least 0, was expected");
   EXPECT_EQ(refusal("layers", "-1"),
-            "--layers -1 is out of range: layers must be between 1 and 1000000000000");
+            "--layers -1 is out of range: it must be between 1 and 1000000000000");
 }
 
 TEST(OptionsTest, RealNumbers) {
@@ -155,17 +155,16 @@ TEST(OptionsTest, RealNumbers) {
 }
 
 TEST(OptionsTest, NumbersAreFiniteAndInTheirRange) {
-  EXPECT_EQ(refusal("share", "1.5"), "--share 1.5 is out of range: s must be between 0 and 1");
-  EXPECT_EQ(refusal("share", "-0.1"), "--share -0.1 is out of range: s must be between 0 and 1");
-  EXPECT_EQ(refusal("share", "nan"), "--share nan is out of range: s must be between 0 and 1");
-  EXPECT_EQ(refusal("offset", "nan"),
-            "--offset nan is out of range: offset must be a finite number");
-  EXPECT_EQ(refusal("offset", "inf"),
-            "--offset inf is out of range: offset must be a finite number");
+  EXPECT_EQ(refusal("share", "1.5"), "--share 1.5 is out of range: it must be between 0 and 1 (s)");
+  EXPECT_EQ(refusal("share", "-0.1"),
+            "--share -0.1 is out of range: it must be between 0 and 1 (s)");
+  EXPECT_EQ(refusal("share", "nan"), "--share nan is out of range: it must be between 0 and 1 (s)");
+  EXPECT_EQ(refusal("offset", "nan"), "--offset nan is out of range: it must be a finite number");
+  EXPECT_EQ(refusal("offset", "inf"), "--offset inf is out of range: it must be a finite number");
   EXPECT_EQ(refusal("offset", "-infinity"),
-            "--offset -inf is out of range: offset must be a finite number");
+            "--offset -inf is out of range: it must be a finite number");
   EXPECT_EQ(refusal("layers", "0"),
-            "--layers 0 is out of range: layers must be between 1 and 1000000000000");
+            "--layers 0 is out of range: it must be between 1 and 1000000000000");
 }
 
 TEST(OptionsTest, ChoicesAreNamed) {
@@ -189,11 +188,11 @@ TEST(OptionsTest, CheckRangesNamesTheFirstThatIsWrong) {
   paint.layers = 0;
   paint.share = 7;
   EXPECT_EQ(error_of([&] { check_ranges(paint); }),
-            "--layers 0 is out of range: layers must be between 1 and 1000000000000");
+            "--layers 0 is out of range: it must be between 1 and 1000000000000");
   paint.layers = 1;
   paint.share = std::nan("");
   EXPECT_EQ(error_of([&] { check_ranges(paint); }),
-            "--share nan is out of range: s must be between 0 and 1");
+            "--share nan is out of range: it must be between 0 and 1 (s)");
 }
 
 TEST(OptionsTest, WhatWasRefusedIsNotTakenOver) {
@@ -366,7 +365,7 @@ TEST(ErasedOptionsTest, HooksOfTheStruct) {
   EXPECT_EQ(error_of([&] { options.check(); }), "--least is above --length");
   options.as<Course>().length = -1;
   EXPECT_EQ(error_of([&] { options.check(); }),
-            "--length -1 is out of range: length must be at least 0")
+            "--length -1 is out of range: it must be at least 0")
       << "ranges first";
 }
 

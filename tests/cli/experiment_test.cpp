@@ -153,6 +153,85 @@ TEST_F(ExperimentCli, ResultsOnOtherDataAreNotMixed) {
   for (const json& run : runs()) EXPECT_EQ(run["data_digest"], digest);
 }
 
+TEST_F(ExperimentCli, TablesAreReadAsTheirNetworkSays) {
+  std::string table = "src,dst,rating,When it was\n";
+  for (int i = 0; i < 400; ++i) {
+    table += fmt::format("{},{},{},{}\n", i * 7 % 23, i * 5 % 17, i % 9 == 0 ? "" : "3", 60 * i);
+  }
+  write("my.csv", table);
+  const auto with = [](const std::string& reading) {
+    return "networks: [./my.csv: {" + reading +
+           ", width: 8}]\nmodels: [jodie]\nminers: [random]\nseeds: [0]\n"
+           "options: {decoder: additive, time-width: 8, batch: 50, epochs: 1}\n";
+  };
+  const std::string reading = "time-column: When it was, empty: fill, separate-ids: on";
+  write("grid.yml", with(reading));
+  const CommandResult first = curnm("experiment grid.yml --workers 1");
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const json done = runs();
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0]["flags"]["separate-ids"], "on");
+  const auto digest_of = [&](const std::string& options) {
+    const CommandResult stats = curnm("stats my.csv --time-column 'When it was' --json " + options);
+    return json::parse(stats.out)["digest"];
+  };
+  EXPECT_EQ(done[0]["data_digest"], digest_of("--empty fill --separate-ids on"));
+  EXPECT_TRUE(contains(curnm("experiment grid.yml --plan").out, "nothing is left to run"));
+
+  // Another way to read is another run, whose results must not stand beside the first under one
+  // name.
+  write("other.yml", with("time-column: When it was, empty: drop, separate-ids: on"));
+  const CommandResult other = curnm("experiment other.yml");
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_TRUE(contains(other.err, "is read in another way")) << other.err;
+  const CommandResult apart = curnm("experiment other.yml --store other/results.db --workers 1");
+  EXPECT_EQ(apart.exit_code, 0) << apart.err;
+  EXPECT_NE(digest_of("--empty drop --separate-ids on"), done[0]["data_digest"]);
+
+  write("grid.yml", with("time-column: noon"));
+  const CommandResult wrong = curnm("experiment grid.yml --store wrong/results.db");
+  EXPECT_EQ(wrong.exit_code, 2) << wrong.err;
+  EXPECT_TRUE(contains(wrong.err, "unknown column 'noon'")) << wrong.err;
+  write("grid.yml", with("empty: perhaps"));
+  const CommandResult value = curnm("experiment grid.yml --store wrong/results.db");
+  EXPECT_EQ(value.exit_code, 2);
+  EXPECT_TRUE(contains(value.err, "grid.yml:1:30: ")) << value.err;
+  write("grid.yml",
+        "networks: [net: {empty: drop}]\nmodels: [jodie]\nminers: [random]\nseeds: [0]\n");
+  const CommandResult imported = curnm("experiment grid.yml --store wrong/results.db");
+  EXPECT_EQ(imported.exit_code, 2);
+  EXPECT_TRUE(contains(imported.err, "the options of reading are for raw tables")) << imported.err;
+  EXPECT_FALSE(fs::exists(folder_ / "wrong")) << "mistakes are found before anything is entered";
+}
+
+TEST_F(ExperimentCli, ASearchReadsATableAsItIsTold) {
+  std::string table = "a,b,c\n";
+  for (int i = 0; i < 400; ++i) {
+    table += fmt::format("{},{},{}\n", 60 * i, i * 7 % 23, i * 5 % 17);
+  }
+  write("my table.csv", table);
+  const std::string reading = " --time-column a --src-column b --dst-column c --separate-ids on";
+  const CommandResult found = curnm(
+      "tune './my table.csv' --model jodie --epochs 1 --strategy grid --vary pool=2,4 --set "
+      "width=8 "
+      "--set time-width=8 --workers 1" +
+      reading);
+  ASSERT_EQ(found.exit_code, 0) << found.err;
+  const std::size_t at = found.out.find("the best: curnm train ");
+  ASSERT_NE(at, std::string::npos) << found.out;
+  // The command of the last line trains the winner again.
+  const std::string command = found.out.substr(at + std::string("the best: curnm ").size());
+  const CommandResult again = curnm(command.substr(0, command.find('\n')) + " --out again");
+  ASSERT_EQ(again.exit_code, 0) << again.err << command;
+  const json options = json::parse(read("again/options.json"));
+  EXPECT_EQ(options["read"]["separate-ids"], "on");
+  EXPECT_EQ(options["nodes"], 40);
+  const CommandResult set =
+      curnm("tune './my table.csv' --set empty=drop --vary pool=2,4" + reading);
+  EXPECT_EQ(set.exit_code, 2);
+  EXPECT_TRUE(contains(set.err, "--set empty=drop: give --empty itself")) << set.err;
+}
+
 TEST_F(ExperimentCli, AFileOfTheFolderHasToBeNamedAsOne) {
   write("my.csv", "src,dst,time\na,b,1\n");
   const CommandResult tuned = curnm("tune my.csv --model jodie --strategy grid --vary pool=2,4");

@@ -11,12 +11,14 @@
 #include <random>
 
 #include "support/cli_fixture.h"
+#include "support/power_cut.h"
 
-// A disk that fails at every point where a command changes a file, and processes that are killed
-// there: the command ends well or says what is wrong, and the same command can be given again.
+// A disk that fails at every point where a command changes a file, processes that are killed there,
+// power that is cut, and memory that runs out: the command ends well or says what is wrong, and the
+// same command can be given again. What a command says it has done survives a power cut.
 //
 // Here a sample of the points is tried. CURNM_FAULT_SECONDS (./dev soak) tries all of them, each
-// with every kind of fault and in random order, for as long as it says.
+// with every kind of fault and in random order, and as many allocations, for as long as it says.
 
 namespace curnm {
 namespace {
@@ -25,8 +27,9 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::CommandResult;
 using testing::contains;
+using testing::PowerCut;
 
-constexpr std::array<const char*, 3> kKinds = {"eio", "enospc", "kill"};
+constexpr std::array<const char*, 4> kKinds = {"eio", "enospc", "kill", "power"};
 constexpr int kKilled = 128 + 9;
 
 /// How long to try the faults of a command; 0: a sample.
@@ -40,9 +43,16 @@ struct Fault {
   const char* kind;
 };
 
-/// Points are numbered from 1. Of a sampled point one kind: the next one of it.
-std::vector<Fault> chosen_faults(std::uint64_t points, std::uint64_t sample) {
-  std::vector<Fault> faults;
+/// Points and allocations are numbered from 1; power is also cut after the last one, when the
+/// command has ended. Of a sampled point one kind: the next one of it.
+std::vector<Fault> chosen_faults(std::uint64_t points, std::uint64_t allocations,
+                                 std::uint64_t sample) {
+  std::vector<Fault> faults = {{points + 1, "power"}};
+  std::mt19937_64 random(std::random_device{}());
+  const std::uint64_t of_memory = fault_seconds() == 0 ? 1 : points;
+  for (std::uint64_t i = 0; i < of_memory; ++i) {
+    faults.push_back({1 + random() % allocations, "memory"});
+  }
   if (fault_seconds() == 0) {
     const std::uint64_t step = (points + sample - 1) / sample;
     for (std::uint64_t at = 1; at <= points; at += step) {
@@ -53,7 +63,7 @@ std::vector<Fault> chosen_faults(std::uint64_t points, std::uint64_t sample) {
   for (std::uint64_t at = 1; at <= points; ++at) {
     for (const char* kind : kKinds) faults.push_back({at, kind});
   }
-  std::shuffle(faults.begin(), faults.end(), std::mt19937(std::random_device()()));
+  std::shuffle(faults.begin(), faults.end(), random);
   return faults;
 }
 
@@ -76,12 +86,19 @@ class Faults : public testing::Cli {
     return shell(fmt::format("cd {} && {} {} {}", place, before, CURNM_BINARY, command));
   }
   CommandResult with_fault(const std::string& place, const std::string& command, std::uint64_t at,
-                           const char* kind) const {
+                           const std::string& kind) const {
+    fs::remove(folder_ / "counter");  // a process that was left behind keeps the old one
     write("counter", std::string(8, '\0'));
+    std::string disk;
+    if (kind == "power") {
+      fs::remove_all(folder_ / "disk");
+      fs::create_directory(folder_ / "disk");
+      disk = fmt::format("CURNM_FAULT_DISK={}/disk ", folder_.string());
+    }
     return in(place, command,
-              fmt::format("CURNM_FAULT_COUNTER={}/counter CURNM_FAULT_AT={} CURNM_FAULT_KIND={} "
+              fmt::format("{}CURNM_FAULT_COUNTER={}/counter CURNM_FAULT_AT={} CURNM_FAULT_KIND={} "
                           "LD_PRELOAD={}",
-                          folder_.string(), at, kind, CURNM_FAULTS_LIBRARY));
+                          disk, folder_.string(), at, kind, CURNM_FAULTS_LIBRARY));
   }
   std::uint64_t calls() const {
     const std::string bytes = read("counter");
@@ -104,22 +121,30 @@ class Faults : public testing::Cli {
     return found;
   }
 
-  /// Tries the command with faults. After each, `check` sees the state of the folder, and `go_on`
-  /// does what a person would do next and compares with the folder `good`, made without faults.
+  /// Tries the command with faults. After each, `check` sees the state of the folder, `done` what a
+  /// command has said it has done, and `go_on` does what a person would do next and compares with
+  /// the folder `good`, made without faults.
   void try_all(const std::string& command, std::uint64_t sample, const std::function<void()>& check,
-               const std::function<void()>& go_on) {
+               const std::function<void()>& done, const std::function<void()>& go_on) {
     copy("clean", "good");
     const CommandResult good = with_fault("good", command, 0, "eio");
     ASSERT_EQ(good.exit_code, 0) << good.err;
     const std::uint64_t points = calls();
     ASSERT_GT(points, 2U) << "nothing is counted: is the library loaded?";
-    const std::vector<Fault> faults = chosen_faults(points, sample);
+    copy("clean", "bad");
+    ASSERT_EQ(with_fault("bad", command, 0, "memory").exit_code, 0);
+    const std::uint64_t allocations = calls();
+    ASSERT_GT(allocations, 2U) << "nothing is counted: is the library loaded?";
+    const std::vector<Fault> faults = chosen_faults(points, allocations, sample);
     const auto begin = std::chrono::steady_clock::now();
     std::size_t tried = 0;
+    std::random_device device;
     for (const Fault& fault : faults) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
       if (fault_seconds() > 0 && spent.count() > fault_seconds()) break;
-      SCOPED_TRACE(fmt::format("{} at call {} of {}: {}", fault.kind, fault.at, points, command));
+      const unsigned seed = device();
+      SCOPED_TRACE(fmt::format("{} at call {} of {}: {} (seed {})", fault.kind, fault.at, points,
+                               command, seed));
       copy("clean", "bad");
       const CommandResult bad = with_fault("bad", command, fault.at, fault.kind);
       ++tried;
@@ -129,13 +154,17 @@ class Faults : public testing::Cli {
                     contains(bad.err, "disk is full"))
             << bad.err;
       }
+      if (std::string_view(fault.kind) == "power") {
+        PowerCut(folder_ / "disk", seed).apply(folder_ / "bad");
+      }
       check();
+      if (bad.exit_code == 0) done();
       go_on();
       EXPECT_EQ(partials("bad"), std::vector<std::string>()) << "left behind";
       if (HasFailure()) return;
     }
-    fmt::print("{}: {} faults of {}, at {} points\n", command.substr(0, command.find(' ')), tried,
-               faults.size(), points);
+    fmt::print("{}: {} faults of {}, at {} points, and among {} allocations\n",
+               command.substr(0, command.find(' ')), tried, faults.size(), points, allocations);
   }
 
   void expect_same_file(const std::string& name) const {
@@ -176,11 +205,12 @@ constexpr const char* kTrain =
 
 TEST_F(Faults, Train) {
   try_all(
-      kTrain, /*sample=*/6,
+      kTrain, /*sample=*/4,
       [&] {
         expect_json("bad/run/options.json");
         expect_json("bad/run/result.json");
       },
+      [&] { expect_same_run("run"); },
       [&] {
         const bool begun = fs::exists(folder_ / "bad/run");
         const CommandResult next =
@@ -193,11 +223,12 @@ TEST_F(Faults, Train) {
 TEST_F(Faults, Import) {
   const std::string command = "import events.csv --out imported";
   try_all(
-      command, /*sample=*/6,
+      command, /*sample=*/4,
       [&] {
         if (!fs::exists(folder_ / "bad/imported")) return;
         EXPECT_EQ(in("bad", "stats imported").exit_code, 0) << "a part of it is there";
       },
+      [&] { expect_same_file("imported/src.i32"); },
       [&] {
         const CommandResult next = in("bad", command + " --force");
         EXPECT_EQ(next.exit_code, 0) << next.err;
@@ -212,8 +243,9 @@ TEST_F(Faults, ReplacedImport) {
   write("clean/events.csv", "src,dst,time\n1,2,1\n2,3,2\n");
   const std::string command = "import events.csv --out imported --force";
   try_all(
-      command, /*sample=*/5,
+      command, /*sample=*/4,
       [&] { EXPECT_EQ(in("bad", "stats imported").exit_code, 0) << "neither old nor new"; },
+      [&] { expect_same_file("imported/src.i32"); },
       [&] {
         const CommandResult next = in("bad", command);
         EXPECT_EQ(next.exit_code, 0) << next.err;
@@ -223,20 +255,22 @@ TEST_F(Faults, ReplacedImport) {
 
 TEST_F(Faults, ExportAndReport) {
   ASSERT_EQ(in("clean", kTrain).exit_code, 0);
-  const auto nothing = [] {};
-  try_all("export run --out file", /*sample=*/3, nothing, [&] {
-    if (!fs::exists(folder_ / "bad/file")) {
-      EXPECT_EQ(in("bad", "export run --out file").exit_code, 0);
-    } else {
-      EXPECT_EQ(in("bad", "report run --out other.md").exit_code, 0);  // collects
-    }
-    expect_same_file("file");
-  });
   try_all(
-      "report run --out report.html", /*sample=*/3,
+      "export run --out file", /*sample=*/2, [] {}, [&] { expect_same_file("file"); },
+      [&] {
+        if (!fs::exists(folder_ / "bad/file")) {
+          EXPECT_EQ(in("bad", "export run --out file").exit_code, 0);
+        } else {
+          EXPECT_EQ(in("bad", "report run --out other.md").exit_code, 0);  // collects
+        }
+        expect_same_file("file");
+      });
+  try_all(
+      "report run --out report.html", /*sample=*/2,
       [&] {
         if (fs::exists(folder_ / "bad/report.html")) expect_same_file("report.html");
       },
+      [&] { expect_same_file("report.html"); },
       [&] {
         EXPECT_EQ(in("bad", "report run --out report.html").exit_code, 0);
         expect_same_file("report.html");
@@ -246,18 +280,21 @@ TEST_F(Faults, ExportAndReport) {
 TEST_F(Faults, Experiment) {
   const std::string command =
       "experiment grid.yml --store results/store.db --data-folder . --workers 1";
+  const auto scores = [&](const std::string& place) {
+    const json all =
+        json::parse(in(place, "results results/store.db --format json").out, nullptr, false);
+    return all.is_array() && all.size() == 1 ? all[0]["scores"] : json();
+  };
+  const auto expect_scores = [&] {
+    EXPECT_TRUE(scores("good").is_object());
+    EXPECT_EQ(scores("bad"), scores("good"));
+  };
   try_all(
-      command, /*sample=*/4, [] {},
+      command, /*sample=*/3, [] {}, expect_scores,
       [&] {
         const CommandResult next = in("bad", command + " --retry-failed");
         EXPECT_EQ(next.exit_code, 0) << next.err;
-        const auto scores = [&](const std::string& place) {
-          const json all =
-              json::parse(in(place, "results results/store.db --format json").out, nullptr, false);
-          return all.is_array() && all.size() == 1 ? all[0]["scores"] : json();
-        };
-        EXPECT_TRUE(scores("good").is_object());
-        EXPECT_EQ(scores("bad"), scores("good"));
+        expect_scores();
       });
 }
 

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "support/cli_fixture.h"
 
@@ -9,6 +12,7 @@
 namespace curnm {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::Cli;
 using testing::CommandResult;
@@ -57,6 +61,15 @@ TEST_F(TablesCli, OptionsOfReadingBelongToEveryCommandAndToTheRecordOfARun) {
   const CommandResult pairs = curnm("predict run --pairs pairs.csv");
   EXPECT_TRUE(contains(pairs.out, "src:5,dst:7,1893456000,")) << pairs.out << pairs.err;
 
+  write("raw.csv", "src,dst,time\n\x1b[2J,7,1\n");
+  const CommandResult raw = curnm("predict run --pairs raw.csv");
+  EXPECT_EQ(raw.exit_code, 1);
+  EXPECT_TRUE(contains(raw.err, "raw.csv:2: the node id '\\x1b[2J' is not UTF-8")) << raw.err;
+  write("names.txt", "5\n\x1b[2J\n");
+  const CommandResult names = curnm("predict run --sources names.txt --time 2030-01-01");
+  EXPECT_EQ(names.exit_code, 1);
+  EXPECT_TRUE(contains(names.err, "names.txt:2: '\\x1b[2J' is not UTF-8")) << names.err;
+
   const CommandResult other = curnm("eval run --separate-ids off");
   EXPECT_EQ(other.exit_code, 3);
   EXPECT_TRUE(contains(other.err, "it has 23 nodes instead of 40")) << other.err;
@@ -67,6 +80,69 @@ TEST_F(TablesCli, OptionsOfReadingBelongToEveryCommandAndToTheRecordOfARun) {
   const CommandResult imported = curnm("stats net --separate-ids on");
   EXPECT_EQ(imported.exit_code, 2);
   EXPECT_TRUE(contains(imported.err, "for raw tables")) << imported.err;
+}
+
+// What people have, without a flag: it trains to the figures of the table that somebody who knows
+// this program would have prepared.
+TEST_F(TablesCli, TablesAsTheyComeTrainLikePreparedOnes) {
+  struct Row {
+    int user, item, minute;
+    double amount;
+    bool paid;
+  };
+  std::vector<Row> rows;
+  std::mt19937 random(3);
+  std::lognormal_distribution<> amount(6, 2);
+  for (int i = 0; i < 1500; ++i) {
+    // Everyone has a favourite, and the rest is chance.
+    const int user = static_cast<int>(random() % 40);
+    const int item = random() % 3 > 0 ? user * 7 % 30 : static_cast<int>(random() % 30);
+    rows.push_back({user, item, i, std::round(100 * amount(random)) / 100, random() % 2 == 0});
+  }
+  const auto table = [&](const std::string& name, std::string text, const auto& line) {
+    for (const Row& row : rows) text += line(row);
+    write(name, text);
+  };
+  constexpr int kStart = 1704067200;  // 2024-01-01
+  const auto date = [](const Row& row) {
+    return fmt::format("2024-01-{:02} {:02}:{:02}:00", row.minute / 1440 + 1, row.minute / 60 % 24,
+                       row.minute % 60);
+  };
+  table("ratings.csv", "userId,movieId,rating,timestamp\n", [&](const Row& row) {
+    return fmt::format("{},{},{:.1f},{}\n", row.user, row.item, 0.5 * (row.minute % 10),
+                       kStart + 60 * row.minute);
+  });
+  table("ratings_prepared.csv", "src,dst,time,rating\n", [&](const Row& row) {
+    return fmt::format("user:{},movie:{},{},{}\n", row.user, row.item, kStart + 60 * row.minute,
+                       0.5 * (row.minute % 10));
+  });
+  table("pandas.csv", ",customer,product,created_at,amount,paid\n", [&](const Row& row) {
+    return fmt::format("{},c{},p{},{},{},{}\n", row.minute, row.user, row.item, date(row),
+                       row.amount, row.paid ? "True" : "False");
+  });
+  table("pandas_prepared.csv", "src,dst,time,amount,paid\n", [&](const Row& row) {
+    return fmt::format("customer:c{},product:p{},{},{},{}\n", row.user, row.item,
+                       kStart + 60 * row.minute, row.amount, row.paid ? 1 : 0);
+  });
+  table("lines.jsonl", "", [&](const Row& row) {
+    return fmt::format("{{\"ts\": {}, \"sender\": \"ann {}\", \"receiver\": \"bob {}\"}}\n",
+                       kStart + 60 * row.minute, row.user, row.item);
+  });
+  table("lines_prepared.csv", "src,dst,time\n", [&](const Row& row) {
+    return fmt::format("ann {},bob {},{}\n", row.user, row.item, kStart + 60 * row.minute);
+  });
+  const auto figures = [&](const std::string& file) {
+    fs::remove_all(folder_ / "run");
+    const CommandResult trained = curnm("train " + file + " --epochs 2 --threads 1 --out run");
+    EXPECT_EQ(trained.exit_code, 0) << trained.err;
+    const json result = json::parse(read("run/result.json"), nullptr, false);
+    return json{result["test"], result["test_new"], result["best_baseline"]};
+  };
+  for (const std::string name : {"ratings", "pandas", "lines"}) {
+    const json found = figures(name + (name == "lines" ? ".jsonl" : ".csv"));
+    EXPECT_EQ(found, figures(name + "_prepared.csv")) << name;
+    EXPECT_GT(found[0]["trans"]["ap"], 0.6) << name;
+  }
 }
 
 TEST_F(TablesCli, WhatDiffersFromTheDataOfARunIsSaid) {
@@ -85,6 +161,18 @@ TEST_F(TablesCli, WhatDiffersFromTheDataOfARunIsSaid) {
                        "another edge features, the first event that differs is "
                        "between 1 and 12 ("))
       << feature.err;
+  ASSERT_EQ(
+      shell("awk -F, -v OFS=, '{print $0, NR == 1 ? \"a,b\" : NR % 7 \",\" NR % 5}' ratings.csv "
+            "> three.csv; rm -r run")
+          .exit_code,
+      0);
+  ASSERT_EQ(curnm("train three.csv" + std::string(kTrain)).exit_code, 0);
+  ASSERT_EQ(shell("sed -i '9s/,[0-9]*,\\([0-9]*\\)$/,77,\\1/' three.csv").exit_code, 0);
+  const CommandResult second = curnm("eval run");
+  EXPECT_TRUE(contains(second.err, "another edge feature 2, the first event that differs is "))
+      << second.err;
+  ASSERT_EQ(shell("rm -r run").exit_code, 0);
+  ASSERT_EQ(curnm("train ratings.csv" + std::string(kTrain)).exit_code, 0);
   ASSERT_EQ(shell("sed '401s/,[0-9.]*,17/,9,17/' ratings.csv > later.csv").exit_code, 0);
   const CommandResult later = curnm("eval run --data later.csv");
   EXPECT_TRUE(contains(later.err, "between 388 and 400 (")) << later.err;

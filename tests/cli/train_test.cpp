@@ -501,9 +501,9 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("train net --miner ens --delta-schedule constant --out r", 2, "has no effect on ens");
   expect("train net --decoder additive --miner curnm --pool 7 --out r", 2, "M must be even");
   expect("train net --decoder additive --miner curnm --gamma-hist 1.5 --out r", 2,
-         "gamma_hist must be between");
+         "it must be between");
   expect("train net --decoder additive --miner curnm --alpha-epochs -1 --out r", 2,
-         "E' must be between");
+         "it must be between");
   expect("train net --decoder additive --miner curnm --ablate all --out r", 2, "disentangle");
   expect("train net --miner random --preset ranking --out r", 2,
          "--preset has no effect on random");

@@ -336,16 +336,16 @@ TEST(CurnmOptionsTest, AConstantPiHasNoLowerBound) {
 }
 
 TEST(CurnmOptionsTest, OutOfRangeNamesTheSymbolAndTheRange) {
-  EXPECT_TRUE(refused([](auto& o) { o.pool = 0; }, {"--pool 0", "M must be between 2 and 1000"}));
+  EXPECT_TRUE(refused([](auto& o) { o.pool = 0; }, {"--pool 0", "it must be between 2 and 1000"}));
   EXPECT_TRUE(refused([](auto& o) { o.gamma_hist = 1.5; },
-                      {"--gamma-hist 1.5", "gamma_hist must be between 0 and 1"}));
-  EXPECT_TRUE(refused([](auto& o) { o.gamma_hist = kNaN; }, {"gamma_hist must be"}));
-  EXPECT_TRUE(refused([](auto& o) { o.tau = -0.1; }, {"--tau -0.1", "tau must be between 0 and"}));
-  EXPECT_TRUE(refused([](auto& o) { o.delta_min = 1.1; }, {"delta_min must be between 0 and 1"}));
-  EXPECT_TRUE(refused([](auto& o) { o.shrink = 2; }, {"gamma_shrink must be between 0 and 1"}));
-  EXPECT_TRUE(refused([](auto& o) { o.alpha_epochs = -1; }, {"--alpha-epochs -1", "E' must be"}));
-  EXPECT_TRUE(refused([](auto& o) { o.beta_epochs = -1; }, {"--beta-epochs -1", "E'' must be"}));
-  EXPECT_TRUE(refused([](auto& o) { o.lambda = -1; }, {"lambda must be between 0 and"}));
+                      {"--gamma-hist 1.5", "it must be between 0 and 1"}));
+  EXPECT_TRUE(refused([](auto& o) { o.gamma_hist = kNaN; }, {"(gamma_hist)"}));
+  EXPECT_TRUE(refused([](auto& o) { o.tau = -0.1; }, {"--tau -0.1", "it must be between 0 and"}));
+  EXPECT_TRUE(refused([](auto& o) { o.delta_min = 1.1; }, {"it must be between 0 and 1"}));
+  EXPECT_TRUE(refused([](auto& o) { o.shrink = 2; }, {"it must be between 0 and 1"}));
+  EXPECT_TRUE(refused([](auto& o) { o.alpha_epochs = -1; }, {"--alpha-epochs -1", "(E')"}));
+  EXPECT_TRUE(refused([](auto& o) { o.beta_epochs = -1; }, {"--beta-epochs -1", "(E'')"}));
+  EXPECT_TRUE(refused([](auto& o) { o.lambda = -1; }, {"it must be between 0 and"}));
 }
 
 TEST(CurnmOptionsTest, EveryNumberHasARangeAndEveryTextItsChoices) {

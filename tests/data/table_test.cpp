@@ -421,6 +421,72 @@ TEST_F(TableTest, MessagesShowNoRawBytes) {
   }
 }
 
+// What people bring, and what must not become something else without a word.
+
+TEST_F(TableTest, NumbersAsSpreadsheetsShowThemAreNotTakenForWords) {
+  for (const std::string cell : {"\"1,234.50\"", "\"1,234\"", "\"3,5\"", "1.234.567", "$4.50",
+                                 "40%", "\"-1'000.5\"", "\"12 345\"", "4 \u20ac", "\"1.234,50\""}) {
+    EXPECT_TRUE(fails([&] { read("src,dst,time,amount\na,b,1," + cell + "\n"); },
+                      {"table.csv:2: the feature 'amount' has '", "as spreadsheets show it",
+                       "--category-columns amount", "--drop-columns amount"}))
+        << cell;
+    EXPECT_EQ(
+        read("src,dst,time,amount\na,b,1," + cell + "\na,c,2,x\n", {.category_columns = "amount"})
+            .edge_features.width,
+        2)
+        << cell;
+  }
+  for (const std::string word : {"1.2.3", "555 1234", "192.168.0.1", "A4", "3-5", "12:30", "%"}) {
+    EXPECT_EQ(read("src,dst,time,word\na,b,1," + word + "\na,c,2,x\n").edge_features.width, 2)
+        << word;
+  }
+}
+
+TEST_F(TableTest, SemicolonsWithDecimalCommas) {
+  const Dataset d = read("a;b;3;0;7,5\n", {.category_columns = "5"});
+  EXPECT_EQ(d.ids.name(0), "a");
+  EXPECT_EQ(d.ids.name(1), "b");
+  EXPECT_TRUE(fails([&] { read("a;b;3,5;7,5\n"); }, {"table.csv:1: ", "(a, b, 3,5, 7,5)"}))
+      << "and not the nodes 'a;b;3' and '5;7'";
+  EXPECT_EQ(read("src|dst|time\na|b|1\n").digest(), read("src,dst,time\na,b,1\n").digest());
+  EXPECT_EQ(read("sep=;\r\nsrc;dst;time\r\na;b;1\r\n").digest(),
+            read("src,dst,time\na,b,1\n").digest());
+}
+
+TEST_F(TableTest, TimesInOtherUnitsAreSaid) {
+  const auto noted = [&](const std::string& first, const std::string& second, const char* part) {
+    return has_note(read("a,b," + first + "\nb,a," + second + "\n"), part);
+  };
+  EXPECT_TRUE(noted("1700000000000", "1700000000001", "milliseconds since 1970"));
+  EXPECT_TRUE(noted("1700000000000000", "1700000000000001", "microseconds since 1970"));
+  EXPECT_TRUE(noted("1700000000000000000", "1700000000000000256", "nanoseconds since 1970"));
+  EXPECT_TRUE(noted("20240131", "20240201", "look like dates (20240131)"));
+  for (const char* first : {"1700000000", "0", "20240132", "20241301", "20240131.5"}) {
+    EXPECT_FALSE(noted(first, "1700000000", "look like")) << first;
+  }
+  EXPECT_FALSE(noted("2024-01-31T00:00Z", "2024-02-01T00:00Z", "look like"));
+}
+
+TEST_F(TableTest, NodesThatAreNamedLikeNothingAreSaid) {
+  EXPECT_TRUE(has_note(read("a,NaN,1\nNaN,b,2\nc,NaN,3\n"), "'NaN', 3 times"));
+  EXPECT_FALSE(has_note(read("a,nana,1\n"), "is called"));
+}
+
+TEST_F(TableTest, WholeNumbersThatPandasWroteAsFractionsMayBeOfTwoKinds) {
+  std::string text = "a,b,time\n";
+  for (int i = 0; i < 200; ++i) {
+    text += fmt::format("{}.0,{}.0,{}\n", i * 7 % 23, i * 5 % 17, i);
+  }
+  EXPECT_TRUE(has_note(read(text, {.src_column = "a", .dst_column = "b"}), "--separate-ids on"));
+}
+
+TEST_F(TableTest, JsonArraysComeWithTheirConversion) {
+  for (const char* text : {"[{\"src\":1,\"dst\":2,\"time\":3}]", "[\n {\"src\":1}\n]", " [ {}]"}) {
+    EXPECT_TRUE(fails([&] { read(text); }, {"table.csv is a JSON array", "jq -c '.[]'"})) << text;
+  }
+  EXPECT_EQ(read("[a],b,1\n").events.size(), 1) << "a name";
+}
+
 // Node features.
 
 TEST_F(TableTest, NodeFeaturesFromATable) {

@@ -17,6 +17,7 @@ using testing::error_of;
 const Vocabulary kWords = {.models = {"tgn", "jodie"},
                            .miners = {"random", "curnm"},
                            .flags = {"epochs", "batch", "ablate", "pool", "tau"},
+                           .read_flags = {"empty", "separate-ids"},
                            .resolve = [](Job& job, const RunFlags& own) {
                              using enum OptionError::Kind;
                              if (own.contains("tau")) fail<UsageError>("tau is for all");
@@ -243,6 +244,36 @@ TEST(ExperimentFile, FoldersOfDifferentJobsDiffer) {
 TEST(ExperimentFile, AMissingFileIsAnError) {
   EXPECT_NE(error_of([] { read_experiment("no/such.yml", kWords); }).find("no/such.yml"),
             std::string::npos);
+}
+
+TEST(ExperimentFileTest, NetworksSayHowTheyAreRead) {
+  const Experiment experiment = parse(
+      "networks: [uci, ./my.csv: {separate-ids: on, empty: drop, epochs: 3}]\n"
+      "models: [tgn]\nminers: [random]\nseeds: [0]\n");
+  ASSERT_EQ(experiment.jobs.size(), 2U);
+  EXPECT_TRUE(experiment.jobs[0].flags.empty());
+  EXPECT_EQ(experiment.jobs[1].flags,
+            (RunFlags{{"empty", "drop"}, {"epochs", "3"}, {"separate-ids", "on"}}));
+}
+
+TEST(ExperimentFileTest, OnlyNetworksAreRead) {
+  const std::string rest = "models: [tgn]\nminers: [random]\nseeds: [0]\n";
+  EXPECT_EQ(parse_error("networks: [./my.csv]\noptions: {empty: drop}\n" + rest),
+            "grid.yml:2:18: empty says how a table is read: give it to the network, - ./mine.csv: "
+            "{empty: drop}");
+  EXPECT_EQ(parse_error(std::string(kSmall) + "variants: {a: {}, b: {separate-ids: on}}\n"),
+            "grid.yml:5:37: separate-ids says how a table is read: give it to the network, - "
+            "./mine.csv: {separate-ids: on}");
+  EXPECT_NE(parse_error("networks: [./my.csv: {emty: drop}]\n" + rest)
+                .find("grid.yml:1:23: unknown key 'emty'; did you mean 'empty'?"),
+            std::string::npos);
+}
+
+TEST(ExperimentFileTest, ANetworkIsReadInOneWay) {
+  const std::string two =
+      "models: [tgn]\nminers: [random]\nseeds: [0]\ngrids:\n"
+      "  - networks: [./my.csv: {empty: drop}]\n  - networks: [./my.csv]\n    models: [jodie]\n";
+  EXPECT_NE(parse_error(two).find("grid.yml: ./my.csv is read in two ways"), std::string::npos);
 }
 
 std::string list_of(int count, const char* format) {
