@@ -22,8 +22,8 @@ struct Extent {
 
 /// From the keys `events` and `nodes` of a record. Throws BadJson.
 Extent extent_from_json(const nlohmann::ordered_json& json);
-/// The digest of each column that a data set has, by a word for it: time, id text, edge features; of
-/// several features also that of each: edge feature 2.
+/// The digest of each column that a data set has, by a word for it: time, id text, edge features;
+/// of several features also that of each: edge feature 2.
 using ColumnDigests = std::map<std::string, std::string>;
 /// Digests of the first events in stretches of equal length, to say where two networks part.
 using StretchDigests = std::vector<std::string>;

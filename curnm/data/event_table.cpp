@@ -150,9 +150,10 @@ class TableBuilder {
           unit));
     }
     const auto is_written_date = [](double time) {
+      if (time < 1900'01'01 || time > 2100'12'31) return false;
       const auto day = static_cast<std::int64_t>(time);
-      return static_cast<double>(day) == time && day >= 1900'01'01 && day <= 2100'12'31 &&
-             day / 100 % 100 >= 1 && day / 100 % 100 <= 12 && day % 100 >= 1 && day % 100 <= 31;
+      return static_cast<double>(day) == time && day / 100 % 100 >= 1 && day / 100 % 100 <= 12 &&
+             day % 100 >= 1 && day % 100 <= 31;
     };
     if (std::ranges::all_of(table_.time, is_written_date)) {
       table_.notes.push_back(fmt::format(

@@ -561,7 +561,7 @@ TEST_F(TrainCli, MistakesAreExplained) {
   expect("predict net --sources all --time 1 --format columns", 2, "needs --out");
   expect("predict net --pairs p.csv --format columns --out x", 2, "not for --pairs");
   expect("predict net --pairs p.csv --exclude-seen", 2, "no effect on --pairs");
-  expect("predict net --src 1 --time nan", 2, "time must be a finite number");
+  expect("predict net --src 1 --time nan", 2, "it must be a finite number");
   expect("train net --split roll --boundary earlier --out r", 2, "--boundary has no effect on");
   expect("train net --until-epoch -3 --out r", 2, "--until-epoch");
   expect("train net --threads 100000 --out r", 2, "between 0 and 1024");
