@@ -108,9 +108,10 @@ void add_doctor(CLI::App& app) {
                    "started, or new ones on this host")
       ->check(CLI::Range(std::int64_t{2}, std::int64_t{1024}));
   command->add_option("--interface", flags->ranks.interface, "network interface between ranks");
+  add_join_seconds(*command, flags->ranks);
   command->callback([flags, command] {
     if (flags->ranks.ranks > 0) return examine_links(flags->ranks, flags->json);
-    refuse_flags(*command, {"--interface"}, "a doctor without --ranks");
+    refuse_flags(*command, {"--interface", "--join-seconds"}, "a doctor without --ranks");
     const Findings found = examine();
     flags->json ? print_json(found) : print_text(found);
   });

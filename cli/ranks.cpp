@@ -195,7 +195,7 @@ std::int64_t threads_of_each(const RankCommand& command) {
 /// Waits until all have ended. One that has not some time after another failed is killed: it should
 /// have noticed.
 void wait_for_all(std::vector<RankProcess>& ranks) {
-  constexpr double kGrace = 60;
+  constexpr double kGrace = 25;
   int forwarded = 0;
   std::optional<Stopwatch> since_failure;
   while (true) {
@@ -259,6 +259,14 @@ std::vector<std::string> own_words() {
   return words;
 }
 
+CLI::Option* add_join_seconds(CLI::App& command, RankFlags& flags) {
+  return command
+      .add_option("--join-seconds", flags.join_seconds,
+                  "how long ranks wait for each other at the start")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->capture_default_str();
+}
+
 void add_rank_flags(CLI::App& command, RankFlags& flags) {
   command
       .add_option("--ranks", flags.ranks,
@@ -270,6 +278,7 @@ void add_rank_flags(CLI::App& command, RankFlags& flags) {
       .add_option("--interface", flags.interface,
                   "network interface between ranks (default: the one that leads to rank 0)")
       ->group("Ranks");
+  add_join_seconds(command, flags)->group("Ranks");
   command
       .add_option("--restarts", flags.restarts,
                   "after a rank has failed, start them again from the last checkpoint up to that "
@@ -339,6 +348,8 @@ std::int64_t ranks_to_start(const RankFlags& flags, const std::function<std::int
   if (ranks == 1) {
     refuse("interface", !flags.interface.empty(), "a training on one rank");
     refuse("restarts", flags.restarts > 0, "a training on one rank");
+    refuse("join-seconds", flags.join_seconds != RankFlags().join_seconds,
+           "a training on one rank");
   }
   return ranks;
 }
@@ -348,7 +359,7 @@ std::unique_ptr<Group> join_ranks(const RankFlags& flags) {
   if (!place) return nullptr;
   check_number(flags, *place);
   place->interface = flags.interface;
-  return join_group(*place);
+  return join_group(*place, flags.join_seconds);
 }
 
 int run_ranks(const RankCommand& command) {

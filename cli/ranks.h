@@ -20,10 +20,13 @@ struct RankFlags {
   std::int64_t restarts = 0;
   std::string parallel;          // memory or batch; empty: not given
   std::int64_t batch_ranks = 0;  // 0: not given
+  double join_seconds = 60;
 };
 void add_rank_flags(CLI::App& command, RankFlags& flags);
 /// `--parallel` alone.
 CLI::Option* add_parallel_flag(CLI::App& command, RankFlags& flags);
+/// `--join-seconds` alone.
+CLI::Option* add_join_seconds(CLI::App& command, RankFlags& flags);
 
 /// How many processes this one has to start on this host; 1 if it trains itself. `recorded` tells
 /// with how many a resumed run was begun. Throws UsageError for flags that contradict the launcher

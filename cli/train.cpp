@@ -447,6 +447,7 @@ int start_ranks(const TrainFlags& flags, std::int64_t ranks) {
   keep("--data", flags.moved_data, "");
   keep("--log-dir", flags.log_dir, "");
   keep("--interface", flags.ranks.interface, "");
+  keep("--join-seconds", flags.ranks.join_seconds, RankFlags().join_seconds);
   keep("--parallel", flags.ranks.parallel, "");
   keep("--batch-ranks", flags.ranks.batch_ranks, 0);
   keep("--threads", flags.threads, 0);

@@ -29,6 +29,7 @@ bool can_form_groups() { return false; }
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <future>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -181,10 +182,12 @@ c10::intrusive_ptr<Processes> connect(const c10::intrusive_ptr<c10d::Store>& sto
 
 class GlooGroup final : public Group {
  public:
-  GlooGroup(const Placement& placement, Device device, std::unique_ptr<TcpStore> store,
-            c10::intrusive_ptr<Processes> processes, std::shared_ptr<Monitor> monitor)
+  GlooGroup(const Placement& placement, std::vector<std::string> names, Device device,
+            std::shared_ptr<TcpStore> store, c10::intrusive_ptr<Processes> processes,
+            std::shared_ptr<Monitor> monitor)
       : rank_(placement.rank),
         size_(placement.size),
+        names_(std::move(names)),
         device_(std::move(device)),
         store_(std::move(store)),
         processes_(std::move(processes)),
@@ -193,6 +196,8 @@ class GlooGroup final : public Group {
   GlooGroup(GlooGroup& whole, int rank, int size, c10::intrusive_ptr<Processes> processes)
       : rank_(rank),
         size_(size),
+        names_(whole.names_.begin() + whole.rank_ - rank,
+               whole.names_.begin() + whole.rank_ - rank + size),
         device_(whole.device_),
         processes_(std::move(processes)),
         monitor_(whole.monitor_),
@@ -203,6 +208,7 @@ class GlooGroup final : public Group {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  std::string name_of(int rank) const override { return names_[static_cast<std::size_t>(rank)]; }
 
   void sum(std::span<float> values) override {
     const auto count = static_cast<std::int64_t>(values.size());
@@ -217,8 +223,7 @@ class GlooGroup final : public Group {
       add_in_order(all, count, values.data());
       return;
     }
-    std::vector<std::int64_t> equal;  // as many to and from each
-    finish(processes_->alltoall_base(all, own, equal, equal), own.nbytes());
+    finish(processes_->alltoall_base(all, own, equal_, equal_), own.nbytes());
     at::Tensor part = at::empty({slice}, at::kFloat);
     add_in_order(all, slice, part.data_ptr<float>());
     exchange_all(own, part, part.nbytes());
@@ -329,7 +334,14 @@ class GlooGroup final : public Group {
   }
 
   /// Gives `all`, of as many equal pieces as there are ranks, what each has as `own`.
-  void exchange_all(const at::Tensor& all, const at::Tensor& own, std::size_t bytes) {
+  void exchange_all(at::Tensor& all, const at::Tensor& own, std::size_t bytes) {
+    // Gloo's allgather hands pieces from rank to rank, so that latencies add up. Sending copies
+    // directly does not, but needs room for them.
+    constexpr std::size_t kMostDirect = 64 << 20;
+    if (size_ > 2 && all.nbytes() <= kMostDirect) {
+      at::Tensor copies = own.repeat({size_});
+      return finish(processes_->alltoall_base(all, copies, equal_, equal_), bytes);
+    }
     std::vector<std::vector<at::Tensor> > pieces = {all.chunk(size_)};
     std::vector<at::Tensor> given = {own};
     finish(processes_->allgather(pieces, given), bytes);
@@ -353,21 +365,26 @@ class GlooGroup final : public Group {
         work->wait(kPatience);
         traffic.seconds += since(start);
         return;
-      } catch (const std::exception&) {
-        if (work->isCompleted()) fail_with_reason();
+      } catch (const std::exception& error) {
+        if (work->isCompleted()) fail_with_reason(first_line(error.what()));
       }
-      if (const auto reason = monitor_->failure(/*broken=*/false)) fail_because(*reason);
+      if (const auto reason = monitor_->failure(/*broken=*/false)) {
+        // A thread of LibTorch waits for the numbers of this call, which nothing ends, and is
+        // waited for when the group goes: both stay until the process ends.
+        c10::intrusive_ptr<Processes>(processes_).release();
+        fail_because(*reason);
+      }
     }
   }
 
   /// A connection has broken: who has ended, and why?
-  [[noreturn]] void fail_with_reason() {
+  [[noreturn]] void fail_with_reason(const std::string& error) {
     const Clock::time_point start = Clock::now();
     while (since(start) < kSilence) {
       if (const auto reason = monitor_->failure(/*broken=*/true)) fail_because(*reason);
       std::this_thread::sleep_for(milliseconds(50));
     }
-    fail_because("a connection to another rank has broken");
+    fail_because(fmt::format("a connection to another rank has broken ({})", error));
   }
 
   [[noreturn]] void fail_because(const std::string& reason) {
@@ -381,12 +398,14 @@ class GlooGroup final : public Group {
 
   int rank_;
   int size_;
+  std::vector<std::string> names_;
   Device device_;
-  std::unique_ptr<TcpStore> store_;  // null for some ranks of another group
+  std::shared_ptr<TcpStore> store_;  // null for some ranks of another group
   c10::intrusive_ptr<Processes> processes_;
   std::shared_ptr<Monitor> monitor_;
   GlooGroup* whole_ = nullptr;  // the group that this one has some ranks of
   int divisions_ = 0;
+  std::vector<std::int64_t> equal_;  // empty: as many values to and from each rank
   Traffic traffic_;
 };
 
@@ -430,6 +449,7 @@ constexpr const char* kRefusal = "refusal";
 }
 
 /// Waits until all have come, and finds out who they are. Throws Error if they cannot be a group.
+/// Blocks for as long as the store does not answer.
 std::vector<std::string> meet(Store& store, const Placement& placement, bool serves,
                               double seconds) {
   store.add(kPresent, 1);
@@ -463,24 +483,51 @@ std::vector<std::string> meet(Store& store, const Placement& placement, bool ser
       refuse(fmt::format("{} of {} ranks did not come within {:.0f} s: {}", missing.size(),
                          placement.size, seconds, fmt::join(missing, ", ")));
     }
-    check_interrupt();
     std::this_thread::sleep_for(milliseconds(20));
   }
+}
+
+/// The same, whatever is at the other end: c10d waits without a limit for the answers of a store,
+/// and some other program may listen at its port.
+std::vector<std::string> meet_in_time(const std::shared_ptr<TcpStore>& store,
+                                      const Placement& placement, bool serves, double seconds) {
+  constexpr double kGrace = 6;  // beyond the time that meeting takes itself
+  std::promise<std::vector<std::string> > promise;
+  std::future<std::vector<std::string> > names = promise.get_future();
+  // Left alone if it blocks: this process is about to end.
+  std::thread([store, placement, serves, seconds, promise = std::move(promise)]() mutable {
+    try {
+      promise.set_value(meet(*store, placement, serves, seconds));
+    } catch (...) {
+      promise.set_exception(std::current_exception());
+    }
+  }).detach();
+  const Clock::time_point start = Clock::now();
+  while (names.wait_for(milliseconds(20)) != std::future_status::ready) {
+    check_interrupt();
+    if (since(start) < seconds + kGrace) continue;
+    fail(
+        "there is a connection to {}:{}, but nothing has come from there for {:.0f} s: does "
+        "another "
+        "program listen at that port? Choose another MASTER_PORT; otherwise look at the network",
+        placement.address, placement.port, seconds);
+  }
+  return names.get();
 }
 
 }  // namespace
 
 std::unique_ptr<Group> join_group(const Placement& placement, double seconds) {
   const bool serve = placement.rank == 0 && !placement.store_of_launcher;
-  std::unique_ptr<TcpStore> store;
+  std::shared_ptr<TcpStore> store;
   std::unique_ptr<TcpStore> for_monitor;
   try {
-    store = std::make_unique<TcpStore>(placement, serve, seconds);
+    store = std::make_shared<TcpStore>(placement, serve, seconds);
     for_monitor = std::make_unique<TcpStore>(placement, /*serve=*/false, seconds);
   } catch (const std::exception& error) {
     explain_store(placement, serve, seconds, error);
   }
-  const std::vector<std::string> names = meet(*store, placement, serve, seconds);
+  const std::vector<std::string> names = meet_in_time(store, placement, serve, seconds);
   Device device = device_of(placement);
   c10::intrusive_ptr<Processes> processes;
   try {
@@ -493,7 +540,7 @@ std::unique_ptr<Group> join_group(const Placement& placement, double seconds) {
   }
   auto monitor = std::make_shared<Monitor>(std::move(for_monitor), placement.rank, names,
                                            Monitor::Options{.silence = Group::kSilence});
-  return std::make_unique<GlooGroup>(placement, std::move(device), std::move(store),
+  return std::make_unique<GlooGroup>(placement, names, std::move(device), std::move(store),
                                      std::move(processes), std::move(monitor));
 }
 

@@ -32,6 +32,8 @@ class Group {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// A rank with its host and process, for messages.
+  virtual std::string name_of(int rank) const = 0;
 
   /// Replaces the values by their sums over the ranks. Every sum starts at rank 0 and goes on in
   /// the order of ranks: its bits depend neither on timing nor on the way that numbers travel.

@@ -133,4 +133,13 @@ std::vector<std::string> Ranks::all(std::string_view mine) const {
   return alone() ? std::vector<std::string>{std::string(mine)} : group_->all_gather(mine);
 }
 
+std::optional<Straggler> find_straggler(const std::vector<double>& waited, double seconds) {
+  constexpr double kGoodPart = 0.25;
+  constexpr double kLeast = 1;  // less is nothing to care about, and may be chance
+  const auto [least, most] = std::ranges::minmax_element(waited);
+  const Straggler found{static_cast<int>(least - waited.begin()), *most - *least};
+  if (found.seconds < std::max(kLeast, kGoodPart * seconds)) return std::nullopt;
+  return found;
+}
+
 }  // namespace curnm

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,8 @@ class Ranks {
   /// Where ranks have come to different weights or states of the optimiser, all take those of rank
   /// 0; returns whether they had to.
   bool take_weights_of_first(Learner& learner) const;
+  /// Spent in calls of the group so far, most of them waiting for others.
+  double seconds_in_calls() const { return alone() ? 0 : group_->traffic().seconds; }
   /// Texts of all ranks, by rank.
   std::vector<std::string> all(std::string_view mine) const;
 
@@ -69,5 +72,15 @@ class Ranks {
   Group* group_;
   int batch_ranks_;
 };
+
+/// A rank that the others waited for.
+struct Straggler {
+  int rank = 0;
+  double seconds = 0;  // that one of them waited longer than it
+};
+/// The slowest rank of an epoch of so many seconds, if others lost a good part of it to that rank.
+/// `waited`: seconds that each rank spent in the calls of its steps. All of them take part in
+/// those, so that whoever comes last waits least.
+std::optional<Straggler> find_straggler(const std::vector<double>& waited, double seconds);
 
 }  // namespace curnm

@@ -158,6 +158,7 @@ bool Trainer::train_epoch(TrainObserver& observer) {
   learner_.miner->begin_epoch(progress_.epoch);
   StageClock clock(progress_.current);
   bool stop = ranks_.any(observer.stop_requested());
+  const double before = ranks_.seconds_in_calls();
   for (; progress_.batch < steps; ++progress_.batch) {
     if (stop) return false;
     if (progress_.batch + 1 < bounds.size()) {
@@ -174,6 +175,7 @@ bool Trainer::train_epoch(TrainObserver& observer) {
     stop = observer.stop_requested();
     if (exchange_) stop = exchange_->stop_wished(stop);
   }
+  waited_ = ranks_.seconds_in_calls() - before;
   progress_.seen = stretch.end;
   return true;
 }
@@ -183,18 +185,36 @@ void Trainer::share_epoch(TrainObserver& observer) {
   if (ranks_.alone()) return;
   ranks_.share(*learner_.miner, [&](int rank) { return learned_by(rank); });
   const ordered_json mine = {{"losses", progress_.losses.to_json()},
-                             {"measures", progress_.measures.to_json()}};
+                             {"measures", progress_.measures.to_json()},
+                             {"seconds", progress_.current.training_seconds()},
+                             {"waited", waited_}};
   progress_.losses = progress_.measures = {};
+  std::vector<double> waited;
+  double seconds = 0;
   for (const std::string& text : ranks_.all(mine.dump())) {
     const ordered_json json = ordered_json::parse(text);
     progress_.losses.add(Averages::from_json(json.at("losses")));
     progress_.measures.add(Averages::from_json(json.at("measures")));
+    waited.push_back(json.at("waited"));
+    seconds = std::max(seconds, json.at("seconds").get<double>());
   }
+  report_straggler(waited, seconds, observer);
   if (ranks_.take_weights_of_first(learner_)) {
     observer.on_note(
         "the ranks round differently, which other processors do: from time to time all go on with "
         "the weights of rank 0");
   }
+}
+
+/// Once for each: a host that is always slow would fill the output.
+void Trainer::report_straggler(const std::vector<double>& waited, double seconds,
+                               TrainObserver& observer) {
+  const std::optional<Straggler> found = find_straggler(waited, seconds);
+  if (!found || found->rank == straggler_) return;
+  straggler_ = found->rank;
+  observer.on_note(
+      fmt::format("{} is slow: in epoch {} others waited up to {:.1f} of {:.1f} s for it",
+                  ranks_.group()->name_of(found->rank), progress_.epoch, found->seconds, seconds));
 }
 
 void Trainer::explain(const DivergedLoss& error) const {

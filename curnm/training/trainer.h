@@ -100,6 +100,7 @@ class Trainer {
   bool train_epoch(TrainObserver& observer);
   void begin_stretch(const Stretch& stretch);
   void share_epoch(TrainObserver& observer);
+  void report_straggler(const std::vector<double>& waited, double seconds, TrainObserver& observer);
   Validation validate(bool together);
   void keep_best();
   void finish_epoch(TrainObserver& observer);
@@ -116,6 +117,8 @@ class Trainer {
   TrainingStep step_;
   EarlyStopping early_stopping_;
   Progress progress_;
+  double waited_ = 0;   // for other ranks, in the steps of this epoch
+  int straggler_ = -1;  // the last one that was reported
 };
 
 }  // namespace curnm

@@ -46,9 +46,10 @@ constexpr double kLong = 600;
 constexpr Monitor::Options kPatient{.interval = 0.01, .silence = kLong, .short_silence = kLong};
 
 std::unique_ptr<Monitor> monitor_of(const std::shared_ptr<Values>& values, int rank,
-                                    const Monitor::Options& options = kPatient) {
-  return std::make_unique<Monitor>(std::make_unique<TestStore>(values), rank,
-                                   std::vector<std::string>{"rank 0", "rank 1"}, options);
+                                    const Monitor::Options& options = kPatient, int size = 2) {
+  std::vector<std::string> names;
+  for (int i = 0; i < size; ++i) names.push_back("rank " + std::to_string(i));
+  return std::make_unique<Monitor>(std::make_unique<TestStore>(values), rank, names, options);
 }
 
 /// Asks until there is a failure.
@@ -64,6 +65,17 @@ TEST(MonitorTest, NamesARankThatIsSilent) {
   const auto alive =
       monitor_of(values, 0, {.interval = 0.01, .silence = kLong, .short_silence = 2});
   EXPECT_EQ(failure_of(*alive, /*broken=*/true), "rank 1 has not answered for 2 s");
+}
+
+TEST(MonitorTest, NamesAllThatAreSilentTogetherAndItselfIfItHearsNobody) {
+  constexpr Monitor::Options kShort{.interval = 0.01, .silence = 2, .short_silence = 2};
+  const auto values = std::make_shared<Values>();
+  const auto first = monitor_of(values, 0, kShort, /*size=*/4);
+  const auto second = monitor_of(values, 1, kShort, /*size=*/4);
+  EXPECT_EQ(failure_of(*first), "rank 2, rank 3 have not answered for 2 s");
+  const auto alone = monitor_of(std::make_shared<Values>(), 0, kShort, /*size=*/3);
+  EXPECT_EQ(failure_of(*alone),
+            "no other rank has answered rank 0 for 2 s: its network may be down");
 }
 
 TEST(MonitorTest, TellsAllTheReasonOfTheFirst) {

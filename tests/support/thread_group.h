@@ -28,6 +28,7 @@ class ThreadGroup final : public Group {
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(meeting_->given.size()); }
+  std::string name_of(int rank) const override { return "rank " + std::to_string(rank); }
   std::vector<std::string> all_gather(std::string_view bytes) override {
     meeting_->given[static_cast<std::size_t>(rank_)] = bytes;
     meeting_->all.arrive_and_wait();

@@ -86,6 +86,16 @@ TEST(GradientExchangeTest, ALossThatDivergesStopsAllAndNamesItsRank) {
   });
 }
 
+TEST(StragglerTest, IsTheRankThatWaitedLeastIfOthersLostAGoodPartToIt) {
+  const std::optional<Straggler> found = find_straggler({7, 1, 6.5}, /*seconds=*/10);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->rank, 1);
+  EXPECT_EQ(found->seconds, 6);
+  EXPECT_FALSE(find_straggler({4, 5, 6}, 10)) << "a slow link costs all of them the same";
+  EXPECT_TRUE(find_straggler({4, 5, 6.5}, 10));
+  EXPECT_FALSE(find_straggler({0.1, 0.9}, 1)) << "too short to care about";
+}
+
 TEST(SameRunTest, NamesTheFirstDifference) {
   const ordered_json a = {{"version", "1"}, {"options", {{"train", {{"seed", 0}, {"batch", 5}}}}}};
   ordered_json b = a;
