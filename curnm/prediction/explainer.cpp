@@ -5,14 +5,14 @@
 namespace curnm {
 namespace {
 
-Links typical_links_at(Timestamp t, const EventLog& log, EventId known) {
+Links typical_links_at(Timestamp t, const EventLog& log, EventId first, EventId known) {
   constexpr EventId kMost = 128;  // so that an explanation costs little more than an answer
-  if (known == 0) fail("nothing has happened before time {}: there is nothing to explain", t);
-  const EventId count = std::min(known, kMost);
+  if (known == first) fail("nothing has happened before time {}: there is nothing to explain", t);
+  const EventId count = std::min(known - first, kMost);
   std::vector<NodeId> src;
   std::vector<NodeId> dst;
   const auto event = [&](EventId i) {
-    return static_cast<EventId>(Wide(i % count) * Wide(known) / Wide(count));
+    return first + static_cast<EventId>(Wide(i % count) * Wide(known - first) / Wide(count));
   };
   for (EventId i = 0; i < count; ++i) {
     for (const EventId other : {i, i + count / 2}) {
@@ -26,12 +26,12 @@ Links typical_links_at(Timestamp t, const EventLog& log, EventId known) {
 }  // namespace
 
 Explainer::Explainer(const LinkModel& model, NodeEmbeddings& embeddings, const Past& past,
-                     const EventLog& log, EventId known)
+                     const EventLog& log, EventId first, EventId known)
     : model_(model),
       embeddings_(embeddings),
       past_(past),
       num_nodes_(log.num_nodes),
-      typical_(typical_links_at(embeddings.time(), log, known)),
+      typical_(typical_links_at(embeddings.time(), log, first, known)),
       typical_z_(embeddings.of(typical_.roots().nodes)) {}
 
 std::vector<Explanation> Explainer::explain(std::span<const NodeId> src,

@@ -15,11 +15,11 @@ namespace curnm {
 /// destination of another of them.
 class Explainer {
  public:
-  /// `known`: how many events of the log were before the time of the embeddings, which is that of
-  /// the question. Throws Error where there are none. REQUIRES: all that is passed outlives this
-  /// object, and the model observes nothing meanwhile.
+  /// Events `first` .. `known` - 1 of the log are those that are known at the time of the
+  /// embeddings, which is that of the question. Throws Error where there are none. REQUIRES: all
+  /// that is passed but the log outlives this object, and the model observes nothing meanwhile.
   Explainer(const LinkModel& model, NodeEmbeddings& embeddings, const Past& past,
-            const EventLog& log, EventId known);
+            const EventLog& log, EventId first, EventId known);
 
   /// Those of the pairs (src[i], dst[i]), by the output that answers the question. Does not depend
   /// on the other pairs.

@@ -235,10 +235,11 @@ std::vector<Explanation> Predictor::explain(const Pairs& pairs, Question questio
   std::shared_ptr<const Indices> kept;
   parts_->by_time(pairs, [&](const LinkModel& model, const TimeBlock& block) {
     if (!embeddings || embeddings->time() != block.t) {
-      kept = parts_->kept_at(block.t);
-      const EventLog known = parts_->known_at(block.t);
+      const EventId known = parts_->events_before(block.t);
+      const EventId first = parts_->first_kept(known);
+      kept = parts_->indices_from(first);
       embeddings.emplace(model, log.num_nodes, block.t, parts_->trained.seed);
-      explainer.emplace(model, *embeddings, kept->past(), known, known.size());
+      explainer.emplace(model, *embeddings, kept->past(), log, first, known);
     }
     std::vector<Explanation> found = explainer->explain(block.src, block.dst, question);
     for (std::size_t i = 0; i < found.size(); ++i) all[block.rows[i]] = std::move(found[i]);

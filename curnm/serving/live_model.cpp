@@ -377,7 +377,8 @@ struct LiveModel::Parts {
     const std::vector<NodeId> sources(destinations.size(), src);
     const EventLog& log = network.log();
     const std::shared_ptr<NodeEmbeddings> embeddings = embeddings_at(model, t);
-    Explainer explainer(model, *embeddings, network.past(), log, network.events_before(t));
+    Explainer explainer(model, *embeddings, network.past(), log,
+                        network.first_kept() - network.dropped(), network.events_before(t));
     std::vector<Explanation> found = explainer.explain(sources, destinations, question);
     for (std::size_t i = 0; i < found.size(); ++i) {
       Answer& answer = ranking.answers[i];

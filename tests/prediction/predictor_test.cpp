@@ -391,7 +391,7 @@ TEST(ModelFileTest, DamageAndOtherVersionsAreFound) {
                                    {"cut is damaged"}));
   }
   std::string newer = bytes;
-  newer.replace(newer.find(" 2\n"), 3, " 9\n");
+  newer.replace(newer.find(" 3\n"), 3, " 9\n");
   EXPECT_TRUE(fails<UnusableRun>([&] { load_model(folder.write("newer", newer)); },
                                  {"another version of curnm"}));
   EXPECT_TRUE(fails<UnusableRun>([&] { load_model(folder.write("text", "src,dst,time\n")); },
