@@ -15,7 +15,8 @@ set(CURNM_CORE_HEADERS
     sampling/candidates.h sampling/distinct.h sampling/event_batch.h sampling/event_draws.h
     sampling/history.h sampling/indices.h sampling/links.h sampling/negative_kinds.h
     sampling/neighbor_sampler.h sampling/pair_statistics.h sampling/past.h sampling/question.h
-    sampling/random_pairs.h sampling/typical_links.h sampling/walk_sketch.h)
+    sampling/random_pairs.h sampling/transitions.h sampling/typical_links.h
+    sampling/walk_sketch.h)
 
 # Of the component torch.
 set(CURNM_TORCH_HEADERS

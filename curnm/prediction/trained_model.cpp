@@ -14,7 +14,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr TensorFileKind kModelFile{
-    .name = "model", .version = 2, .remedy = "export it from its run again"};
+    .name = "model", .version = 3, .remedy = "export it from its run again"};
 constexpr const char* kIdText = "ids/text";
 constexpr const char* kIdOffsets = "ids/offsets";
 constexpr const char* kNodeFeatures = "node_features";

@@ -86,9 +86,12 @@ void History::group_by_source(NodeId num_nodes) {
   }
 }
 
+void History::add_node(NodeId node) {
+  if (sources_.size() <= index(node)) sources_.resize(index(node) + 1);
+}
+
 void History::append(NodeId u, NodeId v, Timestamp t) {
-  const auto nodes = index(std::max(u, v)) + 1;
-  if (sources_.size() < nodes) sources_.resize(nodes);
+  add_node(std::max(u, v));
   append_pair(u, v, t);
   if (partnership_ == Partnership::kMutual && u != v) append_pair(v, u, t);
 }

@@ -84,6 +84,8 @@ class History {
   /// One more event; nodes that are new come with it. O(1) on average. REQUIRES: it is not earlier
   /// than any event so far; nobody reads meanwhile. Spans from before are invalid.
   void append(NodeId u, NodeId v, Timestamp t);
+  /// One more node, and all below it, without events so far.
+  void add_node(NodeId node);
 
  private:
   struct Pair {

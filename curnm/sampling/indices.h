@@ -1,6 +1,7 @@
 #pragma once
 
 #include "curnm/sampling/past.h"
+#include "curnm/sampling/transitions.h"
 
 namespace curnm {
 
@@ -9,17 +10,22 @@ namespace curnm {
 class Indices {
  public:
   explicit Indices(const EventLog& log)
-      : graph(log), roles(log, graph), pairs(log), partners(log, Partnership::kMutual) {}
+      : graph(log),
+        roles(log, graph),
+        pairs(log),
+        partners(log, Partnership::kMutual),
+        transitions(log) {}
   /// Of some events of the log: `ids`, ascending, and the same as a log of their own.
   Indices(const EventLog& log, std::span<const EventId> ids, const EventLog& selected)
       : graph(log, ids),
         roles(log, graph),
         pairs(selected),
-        partners(selected, Partnership::kMutual) {}
+        partners(selected, Partnership::kMutual),
+        transitions(selected) {}
   Indices(const Indices&) = delete;
   Indices& operator=(const Indices&) = delete;
 
-  Past past() const { return {&graph, &roles, &pairs, &partners}; }
+  Past past() const { return {&graph, &roles, &pairs, &partners, &transitions.history()}; }
 
   /// One more event at the end of the log; nodes that are new come with it. REQUIRES: nobody reads
   /// meanwhile.
@@ -27,12 +33,14 @@ class Indices {
     roles.append(src, dst, graph.append(src, dst, time, event));
     pairs.append(src, dst, time);
     partners.append(src, dst, time);
+    transitions.append(src, dst, time);
   }
 
   TemporalGraph graph;  // entries have the event numbers of the log
   Roles roles;
   History pairs;
   History partners;
+  Transitions transitions;
 };
 
 }  // namespace curnm

@@ -8,10 +8,12 @@
 #include "curnm/base/parallel.h"
 #include "curnm/graph/distinct_nodes.h"
 #include "curnm/graph/search.h"
+#include "curnm/sampling/transitions.h"
 
 namespace curnm {
 namespace {
 
+constexpr std::size_t kLastMet = 2;
 constexpr std::int64_t kRowsPerThread = 256;  // at least
 
 float log_count(std::int64_t count) {
@@ -63,6 +65,9 @@ struct PairStatistics::Node {
   float age_as_destination = 0;
   float mean_gap = 0;
   float pace = 0;
+  // Whom it met at its newest times, as Transitions has it, and in how many events these were.
+  std::array<NodeId, kLastMet> last_met;
+  std::array<std::int64_t, kLastMet> events_of_last_met;
 };
 
 /// How often each node is among the newest partners of another: a table of a few cache lines.
@@ -124,6 +129,33 @@ PairStatistics::Node PairStatistics::node(NodeId node, Timestamp t) const {
 std::span<const NodeId> PairStatistics::recent(const Node& node) const {
   const std::int64_t count = std::min(node.past.size(), kRecentEvents);
   return past_.graph->partners().subspan(index(node.past.end - count), index(count));
+}
+
+void PairStatistics::find_last_met(Node& node) const {
+  const auto partners = past_.graph->partners();
+  const auto times = past_.graph->times();
+  node.last_met.fill(kNoNode);
+  std::int64_t at = node.past.end;
+  for (std::size_t i = 0; i < kLastMet && at > node.past.begin; ++i) {
+    const std::int64_t newest = at - 1;
+    while (at > node.past.begin && times[index(at - 1)] == times[index(newest)]) {
+      if (newest - --at == Transitions::kMostAtOnce) return;
+    }
+    node.last_met[i] = partners[index(newest)];
+    node.events_of_last_met[i] = past_.graph->before(node.last_met[i], node.t).size();
+  }
+}
+
+/// How often others went on to that node from whom this one met last.
+std::array<float, 4> PairStatistics::next(const Node& node, NodeId to) const {
+  std::array<Activity, kLastMet> steps = {};
+  std::array<float, kLastMet> shares = {};
+  for (std::size_t i = 0; i < kLastMet && node.last_met[i] != kNoNode; ++i) {
+    steps[i] = past_.transitions->before(node.last_met[i], to, node.t);
+    shares[i] = share(steps[i].count, node.events_of_last_met[i]);
+  }
+  return {log_count(steps[0].count), shares[0], static_cast<float>(ages_(steps[0].last, node.t)),
+          shares[1]};
 }
 
 std::vector<float> PairStatistics::of_nodes(const Roots& roots) const {
@@ -188,11 +220,13 @@ PairFacts PairStatistics::facts(const Links& links, std::int64_t link, const Nod
   return found;
 }
 
-void PairStatistics::write_pair(const PairFacts& facts, const Node& u, const Node& v,
-                                float* out) const {
+void PairStatistics::write_pair(const PairFacts& facts, NodeId src, NodeId dst, const Node& u,
+                                const Node& v, float* out) const {
   const auto age = [&](Timestamp of) { return static_cast<float>(ages_(of, u.t)); };
   const float age_uv = age(facts.uv.last);
   const float age_vu = facts.vu.last == facts.uv.last ? age_uv : age(facts.vu.last);
+  const std::array next_v = next(u, dst);
+  const std::array next_u = next(v, src);
   const std::array row = {
       u.age,
       v.age,
@@ -219,6 +253,14 @@ void PairStatistics::write_pair(const PairFacts& facts, const Node& u, const Nod
       log_count(facts.recent_common),
       u.pace,
       v.pace,
+      next_v[0],
+      next_v[1],
+      next_v[2],
+      next_v[3],
+      next_u[0],
+      next_u[1],
+      next_u[2],
+      next_u[3],
   };
   static_assert(row.size() == kPairStatistics.size(), "each statistic has a value");
   std::copy(row.begin(), row.end(), out);
@@ -231,6 +273,7 @@ void PairStatistics::for_each_pair(const Links& links, const Use& use) const {
   parallel_for(std::ssize(nodes), kRowsPerThread, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = index(begin); i < index(end); ++i) {
       nodes[i] = node(roots.nodes[i], roots.times[i]);
+      find_last_met(nodes[i]);
     }
   });
   parallel_for(links.size(), kRowsPerThread, [&](std::int64_t begin, std::int64_t end) {
@@ -252,7 +295,8 @@ std::vector<float> PairStatistics::of_pairs(const Links& links) const {
   std::vector<float> rows(index(links.size()) * kPairStatistics.size());
   for_each_pair(links,
                 [&](std::int64_t link, const Node& u, const Node& v, const PairFacts& facts) {
-                  write_pair(facts, u, v, rows.data() + index(link) * kPairStatistics.size());
+                  write_pair(facts, links.src()[index(link)], links.dst()[index(link)], u, v,
+                             rows.data() + index(link) * kPairStatistics.size());
                 });
   return rows;
 }
@@ -262,8 +306,14 @@ std::vector<PairFacts> pair_facts(const Past& past, const Links& links) {
   std::vector<PairFacts> all(index(links.size()));
   statistics.for_each_pair(
       links, [&](std::int64_t link, const auto& u, const auto& v, const PairFacts& facts) {
-        all[index(link)] = facts;
-        all[index(link)].common_partners = statistics.common_partners(u, v);
+        const auto steps = [&](const auto& node, NodeId to) {
+          const NodeId from = node.last_met[0];
+          return from == kNoNode ? 0 : past.transitions->before(from, to, node.t).count;
+        };
+        PairFacts& found = all[index(link)] = facts;
+        found.common_partners = statistics.common_partners(u, v);
+        found.next_v = steps(u, links.dst()[index(link)]);
+        found.next_u = steps(v, links.src()[index(link)]);
       });
   return all;
 }

@@ -42,9 +42,12 @@ enum class StatisticGroup : std::uint8_t {
   kSince,      // since the two last met: events of each
   kRecent,     // among the newest events of each: v with u, u with v, common partners
   kPace,       // the age against the mean gap between events
+  kNext,       // how often others went on from whom u met last to v, as a count, as a share of what
+               // that one was in, and when last; from the one before that, as a share; and from v's
+               // partners to u
 };
-constexpr ChoiceNames<6> choice_names(StatisticGroup) {
-  return {"ages", "counts", "direction", "since", "recent", "pace"};
+constexpr ChoiceNames<7> choice_names(StatisticGroup) {
+  return {"ages", "counts", "direction", "since", "recent", "pace", "next"};
 }
 
 /// A statistic of a pair. There is none without a group: neither has a default.
@@ -84,6 +87,14 @@ inline constexpr auto kPairStatistics = [] {
       {"recent_common", kRecent},
       {"pace_u", kPace},
       {"pace_v", kPace},
+      {"next_v", kNext},
+      {"next_share_v", kNext},
+      {"next_age_v", kNext},
+      {"next_share_v2", kNext},
+      {"next_u", kNext},
+      {"next_share_u", kNext},
+      {"next_age_u", kNext},
+      {"next_share_u2", kNext},
   });
 }();
 
@@ -115,6 +126,9 @@ struct PairFacts {
   std::int64_t recent_uv = 0;
   std::int64_t recent_common = 0;
   std::int64_t common_partners = 0;  // the same, each once
+  // How often others went on to v from whom u met last, and to u from whom v met last.
+  std::int64_t next_v = 0;
+  std::int64_t next_u = 0;
 };
 /// For each link.
 std::vector<PairFacts> pair_facts(const Past& past, const Links& links);
@@ -137,10 +151,13 @@ class PairStatistics {
   Node node(NodeId node, Timestamp t) const;
   std::span<const NodeId> recent(const Node& node) const;
   std::int64_t common_partners(const Node& u, const Node& v) const;
-  /// All but the common partners.
+  /// All but what words alone need.
   PairFacts facts(const Links& links, std::int64_t link, const Node& u, const Node& v,
                   const RecentPartners& of_u) const;
-  void write_pair(const PairFacts& facts, const Node& u, const Node& v, float* out) const;
+  void find_last_met(Node& node) const;
+  std::array<float, 4> next(const Node& node, NodeId to) const;
+  void write_pair(const PairFacts& facts, NodeId src, NodeId dst, const Node& u, const Node& v,
+                  float* out) const;
   /// Calls use(link, u, v, facts) for every link, from several threads.
   template <class Use>
   void for_each_pair(const Links& links, const Use& use) const;

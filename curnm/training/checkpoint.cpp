@@ -10,7 +10,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr TensorFileKind kCheckpoint{
-    .name = "checkpoint", .version = 3, .remedy = "its run can only be trained again"};
+    .name = "checkpoint", .version = 4, .remedy = "its run can only be trained again"};
 constexpr std::string_view kBest = "best/";
 constexpr std::int64_t kMostRanks = 4096;
 

@@ -258,11 +258,11 @@ def negatives(task: LinkTask, protocol: str, part: str = "test") -> Negatives:
 
 def pair_statistics(data: Dataset | LinkTask, src: ArrayLike, dst: ArrayLike,
                     time: ArrayLike) -> np.ndarray:
-    """What counting alone knows about pairs strictly before a time, [n,25] float32, the columns of
+    """What counting alone knows about pairs strictly before a time, [n,33] float32, the columns of
     curnm.PAIR_STATISTICS. Ages are on a scale fitted to all events, or to a task's training events.
 
     >>> curnm.pair_statistics(data, [0], [2], [3.0]).shape
-    (1, 25)
+    (1, 33)
     """
     owner = data._task if isinstance(data, LinkTask) else data._network
     src = _arrays.nodes(src, "src")

@@ -60,7 +60,7 @@ class Predictor:
 
         >>> predictor = curnm.train("synthetic:repeat", epochs=1, walk="off", progress=False).predictor()
         >>> list(predictor.explain(7, 8, 2592000)[0]["moved"])
-        ['ages', 'counts', 'direction', 'since', 'recent', 'pace', 'source', 'destination']
+        ['ages', 'counts', 'direction', 'since', 'recent', 'pace', 'next', 'source', 'destination']
         """
         sources = self._answers.find(_arrays.names(src, "src"), True)
         return self._answers.explain(sources, self._answers.find(_arrays.names(dst, "dst"), False),

@@ -372,7 +372,7 @@ TEST(PairDecoderTest, GroupsOfStatisticsAtTheirMeansMatchLoops) {
     }
     const LogitsAtMeans found = decoder->at_means(scene.links, z, typical, typical_z);
     const std::vector<std::string> parts = decoder->parts();
-    ASSERT_EQ(parts.size(), has_walks ? 9U : 8U);
+    ASSERT_EQ(parts.size(), has_walks ? 10U : 9U);
     const Tensor logits = decoder->logits(scene.links, z);
     for (std::int64_t link = 0; link < scene.links.size(); ++link) {
       const Tensor h_u = z[scene.links.source_root(link)];

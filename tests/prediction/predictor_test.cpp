@@ -356,7 +356,7 @@ TEST(ModelFileTest, ForgedContentsAreRefused) {
   const TemporaryFolder folder;
   const Dataset dataset = network();
   save_model(trained("jodie", dataset), folder / "model");
-  constexpr TensorFileKind kKind{.name = "model", .version = 2, .remedy = ""};
+  constexpr TensorFileKind kKind{.name = "model", .version = 3, .remedy = ""};
   const TensorFile good = load_tensors(kKind, folder / "model");
   const auto refuses = [&](const std::string& what, const auto& change) {
     TensorFile forged = good;

@@ -112,6 +112,7 @@ void expect_same(const Indices& grown, const EventLog& log, std::uint64_t seed) 
     expect_same_graph(grown, built, t);
     expect_same_pairs(grown.pairs, built.pairs, log.num_nodes, t);
     expect_same_pairs(grown.partners, built.partners, log.num_nodes, t);
+    expect_same_pairs(grown.transitions.history(), built.transitions.history(), log.num_nodes, t);
     expect_same_draws(grown, built, t, seed);
     if (::testing::Test::HasFailure()) return;
   }

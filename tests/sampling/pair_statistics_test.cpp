@@ -19,6 +19,12 @@ using testing::random_log;
 
 constexpr AgeScale kAges{.unit = 0.5, .never = 6};
 
+struct Event {
+  NodeId src;
+  NodeId dst;
+  Timestamp time;
+};
+
 /// The statistics by a walk over the log, event by event.
 class Naive {
  public:
@@ -28,7 +34,18 @@ class Naive {
     }
   }
 
-  std::map<std::string_view, double> pair() const {
+  /// Who was met -> who was met next, by the same node.
+  std::vector<Event> steps() const {
+    std::vector<Event> steps;
+    for (const Event& e : events_) {
+      steps.push_back({met_before(e.src, e.time), e.dst, e.time});
+      if (e.src != e.dst) steps.push_back({met_before(e.dst, e.time), e.src, e.time});
+    }
+    return steps;
+  }
+
+  /// `steps`: of the whole log.
+  std::map<std::string_view, double> pair(const std::vector<Event>& steps) const {
     const auto is_uv = [&](const Event& e) { return e.src == u_ && e.dst == v_; };
     const auto is_vu = [&](const Event& e) { return e.src == v_ && e.dst == u_; };
     const auto is_pair = [&](const Event& e) { return is_uv(e) || is_vu(e); };
@@ -71,7 +88,15 @@ class Naive {
             {"recent_uv", std::log1p(std::count(recent_v.begin(), recent_v.end(), u_))},
             {"recent_common", std::log1p(common)},
             {"pace_u", pace(u_)},
-            {"pace_v", pace(v_)}};
+            {"pace_v", pace(v_)},
+            {"next_v", std::log1p(next(steps, u_, 1, v_).count)},
+            {"next_share_v", next(steps, u_, 1, v_).share},
+            {"next_age_v", age(next(steps, u_, 1, v_).last)},
+            {"next_share_v2", next(steps, u_, 2, v_).share},
+            {"next_u", std::log1p(next(steps, v_, 1, u_).count)},
+            {"next_share_u", next(steps, v_, 1, u_).share},
+            {"next_age_u", age(next(steps, v_, 1, u_).last)},
+            {"next_share_u2", next(steps, v_, 2, u_).share}};
   }
 
   /// Distinct partners of both among the newest 32 of each.
@@ -100,11 +125,43 @@ class Naive {
   }
 
  private:
-  struct Event {
-    NodeId src;
-    NodeId dst;
-    Timestamp time;
+  struct Next {
+    std::int64_t count = 0;
+    double share = 0;
+    Timestamp last = kNever;
   };
+  /// How often anybody went on to `to` from whom the node met at its newest time, or the time
+  /// before that.
+  Next next(const std::vector<Event>& steps, NodeId node, int back, NodeId to) const {
+    Timestamp t = t_;
+    NodeId from = kNoNode;
+    for (int i = 0; i < back; ++i) {
+      from = met_before(node, t);
+      t = last([&](const Event& e) { return touches(e, node) && e.time < t; });
+      if (from == kNoNode) return {};
+    }
+    Next found;
+    for (const Event& step : steps) {
+      if (step.time >= t_ || step.src != from || step.dst != to) continue;
+      ++found.count;
+      found.last = step.time;
+    }
+    found.share = static_cast<double>(found.count) /
+                  static_cast<double>(count([=](const Event& e) { return touches(e, from); }));
+    return found;
+  }
+  /// Whom the node met at its newest time before t: the last in the log, unless there are many.
+  NodeId met_before(NodeId node, Timestamp t) const {
+    std::vector<NodeId> met;
+    Timestamp at = kNever;
+    for (const Event& e : events_) {
+      if (e.time >= t || !touches(e, node)) continue;
+      if (e.time > at) met.clear();
+      at = e.time;
+      met.push_back(e.src == node ? e.dst : e.src);
+    }
+    return met.empty() || met.size() > 4 ? kNoNode : met.back();
+  }
   static bool touches(const Event& e, NodeId node) { return e.src == node || e.dst == node; }
 
   template <class Of>
@@ -192,9 +249,10 @@ TEST_P(PairStatisticsTest, AgreesWithAWalkOverTheLog) {
   const PairStatistics statistics(indices.past(), kAges);
   const std::vector<float> rows = statistics.of_pairs(links);
   ASSERT_EQ(std::ssize(rows), links.size() * kPairStatisticsWidth);
+  const std::vector<Event> steps = Naive(log, 0, 0, 1e9).steps();
   std::size_t at = 0;
   for (std::size_t i = 0; i < pairs.src.size(); ++i) {
-    const auto expected = Naive(log, pairs.src[i], pairs.dst[i], pairs.time[i]).pair();
+    const auto expected = Naive(log, pairs.src[i], pairs.dst[i], pairs.time[i]).pair(steps);
     for (const auto& [name, group] : kPairStatistics) {
       ASSERT_NEAR(rows[at++], expected.at(name), 2e-6)
           << name << " of " << pairs.src[i] << " and " << pairs.dst[i] << " at " << pairs.time[i];
@@ -204,7 +262,7 @@ TEST_P(PairStatisticsTest, AgreesWithAWalkOverTheLog) {
   ASSERT_EQ(std::ssize(facts), links.size());
   for (std::size_t i = 0; i < pairs.src.size(); ++i) {
     const Naive naive(log, pairs.src[i], pairs.dst[i], pairs.time[i]);
-    const auto expected = naive.pair();
+    const auto expected = naive.pair(steps);
     const PairFacts& found = facts[i];
     const std::map<std::string_view, std::int64_t> counts = {
         {"count_pair", found.met.count},  {"count_u", found.u.events},
@@ -212,7 +270,8 @@ TEST_P(PairStatisticsTest, AgreesWithAWalkOverTheLog) {
         {"partners_v", found.v.partners}, {"count_uv", found.uv.count},
         {"count_vu", found.vu.count},     {"since_u", found.since_u},
         {"since_v", found.since_v},       {"recent_vu", found.recent_vu},
-        {"recent_uv", found.recent_uv},   {"recent_common", found.recent_common}};
+        {"recent_uv", found.recent_uv},   {"recent_common", found.recent_common},
+        {"next_v", found.next_v},         {"next_u", found.next_u}};
     for (const auto& [name, count] : counts) {
       EXPECT_EQ(count, std::llround(std::expm1(expected.at(name)))) << name;
     }
