@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"walks",
              "light",
              {{"decoder", "pair"}, {"walk", "on"}, {"miner", "curnm"}, {"outputs", "questions"}},
-             9},
+             10},
         Kind{"tgn", "tgn", {{"decoder", "pair"}}, 9},
         Kind{"jodie", "jodie", {{"decoder", "pair"}}, 9},
         Kind{"dysat", "dysat", {{"decoder", "pair"}}, 9}, Kind{"additive", "tgn", {}, 2}),
