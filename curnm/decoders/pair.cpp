@@ -220,7 +220,7 @@ class PairDecoder final : public Decoder {
         linear(select_rows(z, to_tensor(links.sources(), z.device()), path_), *source_, path_);
     return select_rows(all, to_tensor(links.source(), z.device()), path_);
   }
-  /// x_uv of counting, standardised. [L,25]
+  /// x_uv of counting, standardised. [L,kPairStatisticsWidth]
   Tensor statistics(const Links& links, const at::TensorOptions& like) const {
     return statistics_->standardised(PairStatistics(past_, statistics_->ages()).of_pairs(links),
                                      like);

@@ -304,7 +304,7 @@ TEST_F(TrainCli, PredictSaysWhy) {
   ASSERT_EQ(curnm("train net --walk off --width 16 --epochs 1 --out run").exit_code, 0);
   const std::string columns =
       "src,dst,time,probability,why,typical_logit,moved_ages,moved_counts,moved_direction,"
-      "moved_since,moved_recent,moved_pace,moved_source,moved_destination\n";
+      "moved_since,moved_recent,moved_pace,moved_next,moved_source,moved_destination\n";
   const std::string at = " --time 2592000 --topk 3 --explain";
   const CommandResult one = curnm("predict run --src 3" + at);
   ASSERT_EQ(one.exit_code, 0) << one.err;
@@ -314,7 +314,7 @@ TEST_F(TrainCli, PredictSaysWhy) {
   // The same in one pass over many, in the other formats, and as pairs.
   write("people", "nobody\n3\n5\n");
   const CommandResult many = curnm("predict run --sources people" + at);
-  EXPECT_TRUE(many.out.starts_with(columns + "nobody,,2592000," + std::string(10, ',') + "\n3,"))
+  EXPECT_TRUE(many.out.starts_with(columns + "nobody,,2592000," + std::string(11, ',') + "\n3,"))
       << many.out;
   EXPECT_TRUE(contains(many.out, one.out.substr(columns.size()))) << many.out;
   const json ranked = json::parse(curnm("predict run --src 3 --json" + at).out);

@@ -74,13 +74,14 @@ TEST(PairInWordsTest, LiteralSentences) {
            .recent_vu = 6,
            .recent_uv = 3,
            .recent_common = 17,
-           .common_partners = 5};
+           .common_partners = 5,
+           .next_v = {{{.went_on = {.count = 12}, .events = 20}, {}}}};
   EXPECT_EQ(in_words(facts, "ann", "bob", t, unit),
             "last met 3 days ago, 14 times (4 from bob); ann was last active 5 minutes ago, 121 "
             "events with 30 partners, one in 24 hours on average; bob was last active 2 hours ago, "
             "9 events with 2 partners; since then 1 event of ann and 20 of bob; 6 of the newest 32 "
             "events of ann with bob; 3 of the newest 9 events of bob with ann; 5 common partners "
-            "among the newest 32");
+            "among the newest 32; 12 steps from whom ann met last to bob");
   facts = {.u = {.events = 2, .partners = 1, .first = 3, .last = 5},
            .v = {.events = 2, .partners = 1, .first = 3, .last = 5},
            .uv = {2, 5},

@@ -481,7 +481,7 @@ TEST(CheckpointTest, DamageIsFound) {
         << at;
   }
   std::string older = bytes;
-  older.replace(older.find(" 3\n"), 3, " 2\n");
+  older.replace(older.find(" 4\n"), 3, " 3\n");
   EXPECT_TRUE(fails<UnusableRun>([&] { load_checkpoint(folder.write("older", older)); },
                                  {"another version of curnm"}));
 }
