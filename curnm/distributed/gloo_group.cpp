@@ -366,7 +366,8 @@ class GlooGroup final : public Group {
         traffic.seconds += since(start);
         return;
       } catch (const std::exception& error) {
-        if (work->isCompleted()) fail_with_reason(first_line(error.what()));
+        // It may have succeeded since the patience was over.
+        if (work->isCompleted() && !work->isSuccess()) fail_with_reason(first_line(error.what()));
       }
       if (const auto reason = monitor_->failure(/*broken=*/false)) {
         // A thread of LibTorch waits for the numbers of this call, which nothing ends, and is

@@ -338,15 +338,15 @@ def test_a_rank_that_is_killed(four_hosts, data, undisturbed, tmp_path, who):
 
 
 def test_a_slow_rank_is_reported(four_hosts, tmp_path):
-    run([CURNM, *"generate --out larger --nodes 60 --events 4000".split()], tmp_path)
+    run([CURNM, *"generate --out larger --nodes 60 --events 12000".split()], tmp_path)
     training = Training(four_hosts, tmp_path)
     training.start_all(train(tmp_path / "larger", "--epochs", "100", "--patience", "100"))
     slow = training.ranks[2].process
     while "rank 2 (host host2" not in training.said()[0]:
         assert training.ranks[0].code() is None, "it has ended without a word about it"
-        for _ in range(50):  # a fifth of its speed
+        for _ in range(20):  # a tenth of its speed
             slow.send_signal(signal.SIGSTOP)
-            time.sleep(0.008)
+            time.sleep(0.018)
             slow.send_signal(signal.SIGCONT)
             time.sleep(0.002)
     training.ranks[0].process.send_signal(signal.SIGINT)
