@@ -2,6 +2,7 @@
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/process.h"
+#include "curnm/base/parallel.h"
 #include "curnm/data/open.h"
 #include "curnm/evaluation/ranking_negatives.h"
 
@@ -40,7 +41,7 @@ void run_negatives(const NegativesFlags& flags) {
   TaskOptions task_options;
   set_given(flags.split, task_options);
   refuse_idle(flags.split, task_options);
-  set_threads(flags.threads);
+  set_num_threads(thread_count(flags.threads));
   Dataset dataset = open_dataset(flags.data, read_options(flags.read));
   print_notes(dataset);
   const LinkTask task(std::move(dataset), task_options);
@@ -75,8 +76,9 @@ void add_negatives(CLI::App& app) {
   NegativesOptions defaults;
   add_fields(*command, defaults, flags->given);
   // The others decide what is trained on and how a test proceeds, not which events there are.
-  add_run_flags_named(*command, {"split", "validation-from", "test-from", "boundary", "lookahead"},
-                      flags->split);
+  TaskOptions task_defaults;
+  add_fields(*command, task_defaults, flags->split, kTaskGroup,
+             {"split", "validation-from", "test-from", "boundary", "lookahead"});
   command->add_option("--threads", flags->threads, "0: OMP_NUM_THREADS or all cores");
   command->callback([flags] { run_negatives(*flags); });
 }

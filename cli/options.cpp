@@ -8,13 +8,11 @@
 #include "curnm/base/dates.h"
 #include "curnm/base/error.h"
 #include "curnm/data/open.h"
-#include "curnm/miners/registry.h"
-#include "curnm/training/run_spec.h"
 
 namespace curnm::cli {
 namespace {
 
-std::string help_of(const Field& field, const std::vector<std::string>& choices) {
+std::string help_of(const Field& field, std::span<const std::string_view> choices) {
   std::string help(field.help);
   if (!field.symbol.empty()) help += fmt::format(", {}", field.symbol);
   if (const std::string range = range_of(field); !range.empty()) help += ", " + range;
@@ -22,53 +20,31 @@ std::string help_of(const Field& field, const std::vector<std::string>& choices)
   return help;
 }
 
-CLI::Option* add_flag_of(CLI::App& command, const std::string& name, const std::string& help,
-                         const std::string& default_text, GivenOptions& given) {
-  return command
-      .add_option_function<std::string>(
-          "--" + name, [name, &given](const std::string& text) { given[name] = text; }, help)
-      ->default_str(default_text);
-}
-
-void add_preset_flag(CLI::App& command, GivenOptions& given) {
-  std::string help = "what the options of a miner start from";
-  for (const MinerEntry& entry : miners()) {
-    for (const Preset& preset : entry.presets) {
-      help += fmt::format("\n{:>12}: {}", preset.name, preset.summary);
-    }
-  }
-  add_flag_of(command, "preset", help, "", given)->group("Negatives");
-}
-
-std::string group_of(std::string_view part) {
-  if (part == "model") return "Model";
-  if (part == "decoder") return "Decoder";
-  if (part == "miner") return "Negatives";
-  return part == "task" ? "Split and evaluation" : "Training";
-}
-
-void add_flag_of(CLI::App& command, const OptionHelp& option, GivenOptions& given) {
-  add_flag_of(command, std::string(option.field.name), help_of(option.field, option.choices),
-              option.defaults, given)
-      ->group(group_of(option.part));
-}
-
 }  // namespace
 
-void add_fields(CLI::App& command, FieldsOf fields, GivenOptions& given, const std::string& group) {
+void add_field(CLI::App& command, const Field& field, std::span<const std::string_view> choices,
+               const std::string& default_text, GivenOptions& given, const std::string& group) {
+  const std::string name(field.name);
+  command
+      .add_option_function<std::string>(
+          "--" + name, [name, &given](const std::string& text) { given[name] = text; },
+          help_of(field, choices))
+      ->default_str(default_text)
+      ->group(group);
+}
+
+void add_fields(CLI::App& command, FieldsOf fields, GivenOptions& given, const std::string& group,
+                std::initializer_list<std::string_view> names) {
   fields([&](const Field& field, const OptionValue& value) {
-    const std::string name(field.name);
-    std::vector<std::string> choices;
-    for (const std::string_view choice : value.choices()) choices.emplace_back(choice);
-    const std::string help = help_of(field, choices);
-    if (value.is_switch()) {
-      command
-          .add_flag_callback(
-              "--" + name, [name, &given] { given[name] = "true"; }, help)
-          ->group(group);
-    } else {
-      add_flag_of(command, name, help, value.text(), given)->group(group);
+    if (names.size() > 0 && std::ranges::find(names, field.name) == names.end()) return;
+    if (!value.is_switch()) {
+      return add_field(command, field, value.choices(), value.text(), given, group);
     }
+    const std::string name(field.name);
+    command
+        .add_flag_callback(
+            "--" + name, [name, &given] { given[name] = "true"; }, help_of(field, {}))
+        ->group(group);
   });
 }
 
@@ -100,30 +76,6 @@ double parse_time(std::string_view flag, const std::string& text) {
     say("note: --{} {} has no zone and is taken as UTC\n", flag, text);
   }
   return time;
-}
-
-void add_run_flags(CLI::App& command, std::initializer_list<std::string_view> parts,
-                   GivenOptions& given) {
-  const auto wanted = [&](std::string_view part) {
-    return std::find(parts.begin(), parts.end(), part) != parts.end();
-  };
-  for (const OptionHelp& option : run_options()) {
-    if (wanted(option.part)) add_flag_of(command, option, given);
-  }
-  if (wanted("miner")) add_preset_flag(command, given);
-}
-
-void add_run_flags_named(CLI::App& command, std::initializer_list<std::string_view> names,
-                         GivenOptions& given) {
-  for (const OptionHelp& option : run_options()) {
-    if (std::find(names.begin(), names.end(), option.field.name) != names.end()) {
-      add_flag_of(command, option, given);
-    }
-  }
-}
-
-void add_run_flags(CLI::App& command, GivenOptions& given) {
-  add_run_flags(command, {"train", "model", "decoder", "miner", "task"}, given);
 }
 
 void refuse_options(const GivenOptions& given, std::initializer_list<std::string_view> names,

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <initializer_list>
+#include <span>
 #include <string_view>
 
 #include "curnm/base/options.h"
@@ -9,11 +10,17 @@
 
 namespace curnm::cli {
 
-/// One flag per field of an options struct, with its default and range in the help text. Values are
-/// collected as text; the owner of the options interprets them. REQUIRES: `given` outlives the
-/// parsing.
+/// Options of a task in help texts.
+inline constexpr const char* kTaskGroup = "Split and evaluation";
+
+/// A flag with its default, range and choices in the help text. Its value is collected as text; the
+/// owner of the option interprets it. REQUIRES: `given` outlives the parsing.
+void add_field(CLI::App& command, const Field& field, std::span<const std::string_view> choices,
+               const std::string& default_text, GivenOptions& given, const std::string& group);
+/// One flag per field of an options struct; of those that are named, where there are names.
 void add_fields(CLI::App& command, FieldsOf fields, GivenOptions& given,
-                const std::string& group = "Options");
+                const std::string& group = "Options",
+                std::initializer_list<std::string_view> names = {});
 
 /// One flag per option of reading raw tables.
 void add_read_flags(CLI::App& command, GivenOptions& given);
@@ -25,15 +32,12 @@ void set_read_options(const GivenOptions& given, const std::string& data, ReadOp
 /// A time of the data as a flag has it: a number or a date, of which one without a zone is noted.
 double parse_time(std::string_view flag, const std::string& text);
 
-/// One flag per option of a run, in groups, and --preset.
+/// One flag per option of a run, in groups, and --preset. For curnm-torch alone: they are known to
+/// the components.
 void add_run_flags(CLI::App& command, GivenOptions& given);
 /// The same for some parts of a run (train, model, decoder, miner, task).
 void add_run_flags(CLI::App& command, std::initializer_list<std::string_view> parts,
                    GivenOptions& given);
-
-/// The same for options that are named.
-void add_run_flags_named(CLI::App& command, std::initializer_list<std::string_view> names,
-                         GivenOptions& given);
 
 /// Throws OptionError where one of these was given, which would have no effect on `user`.
 void refuse_options(const GivenOptions& given, std::initializer_list<std::string_view> names,

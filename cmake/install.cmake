@@ -1,4 +1,4 @@
-# What `cmake --install` installs, by package: the program (curnm), and what programs of others are
+# What `cmake --install` installs, by package: the program (curnm, in cli/CMakeLists.txt), and what programs of others are
 # built with (libcurnm-dev): find_package(curnm COMPONENTS core) or COMPONENTS torch.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -49,7 +49,6 @@ if(CURNM_TORCH)
   curnm_component(torch HEADERS ${CURNM_TORCH_HEADERS} OTHERS curnm_torch curnm_dnnl
                   LIBRARIES kernels nn models decoders miners prediction distributed training)
   target_link_libraries(curnm_component_torch INTERFACE curnm_component_core)
-  install(TARGETS curnm RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT curnm)
 endif()
 
 configure_package_config_file(cmake/curnmConfig.cmake.in ${PROJECT_BINARY_DIR}/curnmConfig.cmake

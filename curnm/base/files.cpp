@@ -113,7 +113,7 @@ int create_folder(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   const int reason = errno;
   if (descriptor < 0) ::rmdir(path.c_str());
-  errno = reason;
+  errno = reason == ENOENT ? EEXIST : reason;  // a collector was quicker: try another name
   return descriptor;
 }
 

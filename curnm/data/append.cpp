@@ -57,7 +57,9 @@ Column<T> padded(const Column<T>& column, std::int64_t rows, T value) {
   return values;
 }
 
-void check(const Dataset& dataset, const NewEvents& events) {
+}  // namespace
+
+void check_columns(const Dataset& dataset, const NewEvents& events) {
   if (events.src.size() != events.time.size() || events.dst.size() != events.time.size()) {
     fail("the columns differ in length: {} sources, {} destinations, {} times", events.src.size(),
          events.dst.size(), events.time.size());
@@ -70,10 +72,8 @@ void check(const Dataset& dataset, const NewEvents& events) {
   }
 }
 
-}  // namespace
-
 Dataset append(const Dataset& dataset, const NewEvents& events) {
-  check(dataset, events);
+  check_columns(dataset, events);
   Dataset grown = dataset;
   Numbering numbering(dataset, 2 * std::ssize(events.time));
   std::vector<NodeId> src = copy_of(dataset.events.src);

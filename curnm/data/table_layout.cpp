@@ -151,8 +151,8 @@ std::string prefix_of(std::string_view name, std::string_view otherwise) {
 
 /// Tells sources from destinations by prefixes, if asked to or where the header names two kinds.
 void separate_ids(TableLayout& layout, const Columns& columns, SeparateIds asked) {
-  const std::string src = columns.name(layout.src);
-  const std::string dst = columns.name(layout.dst);
+  const std::string& src = columns.name(layout.src);
+  const std::string& dst = columns.name(layout.dst);
   const bool two_kinds = !kind_of_node(src).empty() && !kind_of_node(dst).empty() &&
                          kind_of_node(src) != kind_of_node(dst);
   if (asked == SeparateIds::kOff || (asked == SeparateIds::kAuto && !two_kinds)) return;

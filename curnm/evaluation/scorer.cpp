@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "curnm/base/error.h"
+
 namespace curnm {
 
 std::vector<float> Scores::of(Question question) const {

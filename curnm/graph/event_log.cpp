@@ -16,17 +16,23 @@ void validate(const EventLog& log) {
          log.dst.size(), events);
   }
   const auto known = [&](NodeId node) { return node >= 0 && node < log.num_nodes; };
-  Timestamp previous = kNever;
   for (EventId e = 0; e < events; ++e) {
     if (!known(log.src[e]) || !known(log.dst[e])) {
       fail("event {}: nodes ({}, {}) are not in 0 .. {}", e, log.src[e], log.dst[e],
            log.num_nodes - 1);
     }
-    if (!std::isfinite(log.time[e])) fail("event {}: time {} is not finite", e, log.time[e]);
-    if (log.time[e] < previous) {
-      fail("event {}: time {} precedes {} of the event before it", e, log.time[e], previous);
+  }
+  check_order(log.time.span(), kNever, /*first=*/0);
+}
+
+void check_order(std::span<const Timestamp> times, Timestamp previous, EventId first) {
+  for (EventId e = first; const Timestamp time : times) {
+    if (!std::isfinite(time)) fail("event {}: time {} is not finite", e, time);
+    if (time < previous) {
+      fail("event {}: time {} precedes {} of the event before it", e, time, previous);
     }
-    previous = log.time[e];
+    previous = time;
+    ++e;
   }
 }
 

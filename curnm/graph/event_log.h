@@ -24,6 +24,9 @@ struct EventLog {
 
 /// Throws Error naming the first event that breaks an invariant.
 void validate(const EventLog& log);
+/// The same for the times of events that follow one at `previous`; `first` is the number of the
+/// first of them.
+void check_order(std::span<const Timestamp> times, Timestamp previous, EventId first);
 
 /// The events `ids` alone, in that order. REQUIRES: ids ascend. The result numbers its events anew.
 EventLog select(const EventLog& log, std::span<const EventId> ids);

@@ -38,7 +38,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kReplace
     {"”", "''"},
 }};
 
-std::string escape(std::string_view text) {
+std::string latex_escape(std::string_view text) {
   std::string escaped;
   while (!text.empty()) {
     std::string_view found = text.substr(0, 1);
@@ -52,13 +52,13 @@ std::string escape(std::string_view text) {
   return escaped;
 }
 
-std::string cell_text(const SheetCell& cell) {
-  std::string text = escape(cell.text);
+std::string latex_cell(const SheetCell& cell) {
+  std::string text = latex_escape(cell.text);
   if (cell.best) text = "\\textbf{" + text + "}";
-  if (cell.below_rule) text += "~" + escape(kBelowRule);
+  if (cell.below_rule) text += "~" + latex_escape(kBelowRule);
   if (cell.mark == Mark::kBelow) text = "\\cellcolor{blue!10}" + text + "~$\\downarrow$";
   if (cell.mark == Mark::kAbove) text = "\\cellcolor{orange!20}" + text + "~$\\uparrow$";
-  for (const std::string& aside : cell.asides) text += " {\\tiny " + escape(aside) + "}";
+  for (const std::string& aside : cell.asides) text += " {\\tiny " + latex_escape(aside) + "}";
   return text;
 }
 
@@ -67,57 +67,60 @@ std::string first_cell(const std::string& text) {
   return text.starts_with('[') || text.starts_with('*') ? "{}" + text : text;
 }
 
-void add_rows(std::string& out, const std::vector<std::vector<SheetCell>>& rows) {
+void add_latex_rows(std::string& out, const std::vector<std::vector<SheetCell>>& rows) {
   for (const std::vector<SheetCell>& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      out += i > 0 ? " & " + cell_text(row[i]) : first_cell(cell_text(row[i]));
+      out += i > 0 ? " & " + latex_cell(row[i]) : first_cell(latex_cell(row[i]));
     }
     out += " \\\\\n";
   }
 }
 
-void add_sheet(std::string& out, const Sheet& sheet) {
+void add_latex_sheet(std::string& out, const Sheet& sheet) {
   append(out,
          "\n\\begin{{table}}\n\\centering\\scriptsize\n\\caption{{{}. {}}}\n"
          "\\begin{{tabular}}{{{}{}}}\n\\toprule\n",
-         escape(sheet.title), escape(sheet.caption), std::string(sheet.text_columns, 'l'),
+         latex_escape(sheet.title), latex_escape(sheet.caption),
+         std::string(sheet.text_columns, 'l'),
          std::string(sheet.header.size() - sheet.text_columns, 'r'));
   for (std::size_t i = 0; i < sheet.header.size(); ++i) {
-    out += i > 0 ? " & " + escape(sheet.header[i]) : first_cell(escape(sheet.header[i]));
+    out +=
+        i > 0 ? " & " + latex_escape(sheet.header[i]) : first_cell(latex_escape(sheet.header[i]));
   }
   out += " \\\\\n\\midrule\n";
-  add_rows(out, sheet.rows);
+  add_latex_rows(out, sheet.rows);
   if (!sheet.footer.empty()) {
     out += "\\midrule\n";
-    add_rows(out, sheet.footer);
+    add_latex_rows(out, sheet.footer);
   }
   out += "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
 }
 
 /// As comments: what to write about the tables is for their reader to say.
-void add_findings(std::string& out, const std::vector<Finding>& findings) {
+void add_latex_findings(std::string& out, const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
-    append(out, "% {}: {}\n", escape(finding.about), escape(finding.text));
+    append(out, "% {}: {}\n", latex_escape(finding.about), latex_escape(finding.text));
   }
 }
 
 }  // namespace
 
 std::string latex_report(const ResultSet& results, const ReportOptions& options) {
-  std::string out = "% " + escape(options.title.empty() ? default_title(results) : options.title) +
+  std::string out = "% " +
+                    latex_escape(options.title.empty() ? default_title(results) : options.title) +
                     "\n% Needs \\usepackage{booktabs} and \\usepackage[table]{xcolor}.\n";
   if (results.runs.empty()) return out + "% There are no results yet.\n";
   if (const std::string note = rule_note(results); !note.empty()) out += "% " + note + "\n";
   if (results.runs.size() == 1) {
-    add_findings(out, findings_of(results.runs.front()));
-    for (const Sheet& sheet : sheets_of(results.runs.front())) add_sheet(out, sheet);
+    add_latex_findings(out, findings_of(results.runs.front()));
+    for (const Sheet& sheet : sheets_of(results.runs.front())) add_latex_sheet(out, sheet);
     return out;
   }
   for (const ExperimentRuns& experiment : experiments_of(results)) {
-    out += "\n% " + escape(experiment.title) + "\n";
-    for (const std::string& note : notes_of(experiment)) out += "% " + escape(note) + "\n";
-    add_findings(out, findings_of(experiment));
-    for (const Sheet& sheet : sheets_of(experiment)) add_sheet(out, sheet);
+    out += "\n% " + latex_escape(experiment.title) + "\n";
+    for (const std::string& note : notes_of(experiment)) out += "% " + latex_escape(note) + "\n";
+    add_latex_findings(out, findings_of(experiment));
+    for (const Sheet& sheet : sheets_of(experiment)) add_latex_sheet(out, sheet);
     out += "\\clearpage  % LaTeX keeps only so many tables waiting\n";
   }
   return out;

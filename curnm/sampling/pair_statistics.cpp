@@ -18,15 +18,15 @@ constexpr std::int64_t kRowsPerThread = 256;  // at least
 
 float log_count(std::int64_t count) {
   // Nearly all counts are small.
-  static const std::array<float, 1024> kTable = [] {
+  static const std::array<float, 1024> logs = [] {
     std::array<float, 1024> table;
     for (std::size_t i = 0; i < table.size(); ++i) {
       table[i] = static_cast<float>(std::log1p(static_cast<double>(i)));
     }
     return table;
   }();
-  return count < std::ssize(kTable) ? kTable[index(count)]
-                                    : static_cast<float>(std::log1p(static_cast<double>(count)));
+  return count < std::ssize(logs) ? logs[index(count)]
+                                  : static_cast<float>(std::log1p(static_cast<double>(count)));
 }
 
 float share(std::int64_t part, std::int64_t whole) {

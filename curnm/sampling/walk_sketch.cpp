@@ -10,7 +10,6 @@ namespace curnm {
 namespace {
 
 constexpr auto kWidth = static_cast<std::size_t>(WalkSketch::kWidth);
-constexpr auto kSteps = static_cast<std::size_t>(WalkSketch::kSteps);
 
 float dot(const float* a, const float* b) {
   // Eight sums at a time, in a fixed order, which the compiler vectorises.

@@ -108,8 +108,7 @@ struct LiveModel::Parts {
     is_stateless = present->model.state().empty();
     if (!is_stateless) {
       if (trained.state_events > 0) begin_at_saved_state(trained, *present);
-      present->replay.advance_to(network.log().size());
-      shown = network.log().size();
+      show(network.log().size());
     }
     forget();
   }
@@ -150,9 +149,8 @@ struct LiveModel::Parts {
     make_room();
     auto larger = make_follower(trained, view());
     if (!is_stateless) {
-      present->replay.advance_to(present->replay.position());
+      show(present->replay.position());
       begin_at(*larger, present->model.state(), present->replay.position());
-      shown = present->replay.position();
     }
     begin_present(std::move(larger));
   }
@@ -184,10 +182,14 @@ struct LiveModel::Parts {
     if (is_stateless) return;
     // Whole batches enter the memory now; the rest is shown when somebody asks.
     const EventId whole = network.log().size() / trained.batch * trained.batch;
-    if (whole > present->replay.position()) {
-      present->replay.advance_to(whole);
-      shown = whole;
-    }
+    if (whole > present->replay.position()) show(whole);
+  }
+
+  /// Brings the present model to the state after the events before `end`.
+  void show(EventId end) {
+    shown = kUnknown;  // where the replay is interrupted
+    present->replay.advance_to(end);
+    shown = end;
   }
 
   /// The next events, as many as may be appended at once: to the end of a batch at most, and none
@@ -288,8 +290,7 @@ struct LiveModel::Parts {
       const Timestamp t = asked_time(time);
       const EventId known = network.events_before(t);
       if (known < present->replay.position()) break;
-      if (shown != known) present->replay.advance_to(known);
-      shown = known;
+      if (shown != known) show(known);
       if (tries == kTries) return ask(present->model, t);
     }
     with_past_model(*time, ask);
@@ -545,6 +546,7 @@ struct LiveModel::Parts {
   Tensor edge_features;
   Tensor node_features;
   std::unique_ptr<Follower> present;
+  static constexpr EventId kUnknown = -1;
   EventId shown = 0;  // events that the present model has seen, those of a partial batch too
   bool is_stateless = false;
   std::mutex asked_mutex;
@@ -652,6 +654,53 @@ LiveModel::Scored LiveModel::score(const std::vector<std::string>& src,
     scored.events = network.dropped() + network.events_before(t);
   });
   return scored;
+}
+
+void LiveModel::append(const NewEvents& events) {
+  check_columns(parts_->base, events);
+  const Position end = position();
+  check_order(events.time, end.newest, end.events);
+  StreamEvents stream{.src = {events.src.begin(), events.src.end()},
+                      .dst = {events.dst.begin(), events.dst.end()},
+                      .time = {events.time.begin(), events.time.end()},
+                      .features = {events.features.values.begin(), events.features.values.end()}};
+  resolve(stream);
+  append(stream);
+}
+
+NodeId LiveModel::find(std::string_view name, bool as_source) const {
+  const auto lock = parts_->read_lock();
+  return parts_->network.find(name, as_source ? Role::kSource : Role::kDestination);
+}
+
+std::vector<std::string> LiveModel::names(std::span<const NodeId> nodes) const {
+  const auto lock = parts_->read_lock();
+  std::vector<std::string> names;
+  for (const NodeId node : nodes) names.push_back(parts_->network.name(node));
+  return names;
+}
+
+std::vector<float> LiveModel::score(std::span<const NodeId> src, std::span<const NodeId> dst,
+                                    Timestamp t, Question question) const {
+  std::vector<float> logits;
+  parts_->with_model(t, [&](const LinkModel& model, Timestamp) {
+    logits = parts_->logits(model, src, dst, t, question);
+  });
+  return logits;
+}
+
+void LiveModel::top(std::span<const NodeId> sources, Timestamp t, const TopQuery& query,
+                    const TopAnswer& answer) const {
+  CURNM_ASSERT(query.k >= 1 && !query.candidates);
+  parts_->with_model(t, [&](const LinkModel& model, Timestamp) {
+    const LiveNetwork& network = parts_->network;
+    const EventId least = parts_->trained.extent.events;
+    if (network.events_before(t) == 0) fail("nothing has happened before time {}", t);
+    Choices choices(network.past(), network.log().num_nodes, network.destinations(t, least),
+                    network.has_loops(t, least), t);
+    NodeEmbeddings embeddings(model, choices.num_nodes(), t, parts_->trained.seed);
+    rank_destinations(model, embeddings, choices, sources, query, answer);
+  });
 }
 
 LiveModel::NodeFacts LiveModel::node(const std::string& name, std::int64_t recent) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "curnm/base/error.h"
+#include "curnm/data/append.h"
 #include "curnm/data/stream_events.h"
 #include "curnm/graph/keep.h"
 #include "curnm/prediction/predictor.h"
@@ -93,6 +94,9 @@ class LiveModel {
   void resolve(StreamEvents& events) const;
   /// REQUIRES: resolved, of non-decreasing times from the newest on, as wide as the network.
   void append(const StreamEvents& events);
+  /// The same for any events. Throws Error as curnm::append does, and appends nothing then. A call
+  /// that is interrupted has appended some of them, the first ones.
+  void append(const NewEvents& events);
 
   struct Answer {
     std::string node;
@@ -119,6 +123,19 @@ class LiveModel {
   /// As Predictor::score, all at one time. Throws Busy, Forgotten.
   Scored score(const std::vector<std::string>& src, const std::vector<std::string>& dst,
                std::optional<Timestamp> time, Question question) const;
+
+  // The same for programs that ask by number: a node keeps its own while the network grows.
+
+  /// kNoNode for a name that is not known in this role.
+  NodeId find(std::string_view name, bool as_source) const;
+  std::vector<std::string> names(std::span<const NodeId> nodes) const;
+  /// As Predictor::score, all at one time. Throws Busy.
+  std::vector<float> score(std::span<const NodeId> src, std::span<const NodeId> dst, Timestamp t,
+                           Question question) const;
+  /// As Predictor::top for many sources. Throws Busy. REQUIRES: `answer` does not wait for anybody
+  /// who appends.
+  void top(std::span<const NodeId> sources, Timestamp t, const TopQuery& query,
+           const TopAnswer& answer) const;
 
   /// What is known of a node.
   struct Meeting {

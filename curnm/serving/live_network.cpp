@@ -140,19 +140,30 @@ void LiveNetwork::append(std::string_view src, std::string_view dst, Timestamp t
   show_columns();
 }
 
-std::vector<NodeId> LiveNetwork::choices(NodeId src, Timestamp t, EventId least,
-                                         bool with_seen) const {
-  const EventId known = std::max(dropped_ + events_before(t), least);
-  const bool bipartite = first_mixed_ >= known;
-  const bool loops = first_loop_ < known;
+std::vector<NodeId> LiveNetwork::destinations(Timestamp t, EventId least) const {
+  const bool bipartite = first_mixed_ >= std::max(dropped_ + events_before(t), least);
   std::vector<NodeId> nodes;
   for (NodeId node = 0; node < num_nodes_; ++node) {
-    const bool possible =
-        first_as_destination_[index(node)] < t || (!bipartite && first_as_source_[index(node)] < t);
-    if (!possible || (node == src && !loops)) continue;
-    if (!with_seen && indices_->pairs.last_before(src, node, t) != kNever) continue;
-    nodes.push_back(node);
+    if (first_as_destination_[index(node)] < t ||
+        (!bipartite && first_as_source_[index(node)] < t)) {
+      nodes.push_back(node);
+    }
   }
+  return nodes;
+}
+
+bool LiveNetwork::has_loops(Timestamp t, EventId least) const {
+  return first_loop_ < std::max(dropped_ + events_before(t), least);
+}
+
+std::vector<NodeId> LiveNetwork::choices(NodeId src, Timestamp t, EventId least,
+                                         bool with_seen) const {
+  const bool loops = has_loops(t, least);
+  std::vector<NodeId> nodes = destinations(t, least);
+  std::erase_if(nodes, [&](NodeId node) {
+    if (node == src && !loops) return true;
+    return !with_seen && indices_->pairs.last_before(src, node, t) != kNever;
+  });
   return nodes;
 }
 

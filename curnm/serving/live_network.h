@@ -94,6 +94,10 @@ class LiveNetwork {
   /// REQUIRES: resolved and checked; times do not decrease.
   void append(std::string_view src, std::string_view dst, Timestamp time);
 
+  /// Whom anybody may be predicted to meet at t, ascending, and whether a node may meet itself.
+  /// `least` as below.
+  std::vector<NodeId> destinations(Timestamp t, EventId least) const;
+  bool has_loops(Timestamp t, EventId least) const;
   /// What may be predicted for src at t, ascending. `least`: events that are known whatever t is.
   std::vector<NodeId> choices(NodeId src, Timestamp t, EventId least, bool with_seen) const;
 

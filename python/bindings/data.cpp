@@ -3,51 +3,13 @@
 
 #include "bindings/module.h"
 #include "curnm/base/names.h"
+#include "curnm/base/parallel.h"
 #include "curnm/base/version.h"
 #include "curnm/data/open.h"
 #include "curnm/evaluation/metrics.h"
 #include "curnm/sampling/pair_statistics.h"
 
 namespace curnm::python {
-
-std::vector<NodeId> to_nodes(const Nodes& nodes, NodeId num_nodes, const char* name) {
-  if (nodes.ndim() != 1) fail("{} has {} dimensions instead of one", name, nodes.ndim());
-  std::vector<NodeId> checked;
-  checked.reserve(index(nodes.size()));
-  const std::int64_t* values = nodes.data();
-  for (std::int64_t i = 0; i < nodes.size(); ++i) {
-    if (values[i] < 0 || values[i] >= num_nodes) {
-      fail("{}[{}] is {}: nodes are the numbers 0 .. {}", name, i, values[i], num_nodes - 1);
-    }
-    checked.push_back(static_cast<NodeId>(values[i]));
-  }
-  return checked;
-}
-
-std::span<const Timestamp> to_times(const Times& times, const char* name) {
-  if (times.ndim() != 1) fail("{} has {} dimensions instead of one", name, times.ndim());
-  const std::span<const Timestamp> values(times.data(), index(times.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) fail("{}[{}] is {}", name, i, values[i]);
-  }
-  return values;
-}
-
-PairArrays::PairArrays(const Nodes& sources, const Nodes& destinations, const Times& times,
-                       NodeId num_nodes)
-    : src(to_nodes(sources, num_nodes, "src")),
-      dst(to_nodes(destinations, num_nodes, "dst")),
-      time(to_times(times, "time")) {
-  if (src.size() == dst.size() && src.size() == time.size()) return;
-  fail("the columns differ in length: {} sources, {} destinations, {} times", src.size(),
-       dst.size(), time.size());
-}
-
-Nodes from_nodes(std::span<const NodeId> nodes) {
-  Nodes array(std::ssize(nodes));
-  std::copy(nodes.begin(), nodes.end(), array.mutable_data());
-  return array;
-}
 
 namespace {
 
@@ -179,6 +141,30 @@ void bind_networks(py::module_& module) {
           py::arg("folder"), py::arg("force"), py::call_guard<py::gil_scoped_release>());
 }
 
+/// Calls body(begin, end) for blocks of rows on all threads, and in between looks whether somebody
+/// wants to interrupt. What a block needs stays in the cache until its answers are written, and the
+/// pages of the answers, which are new, are first touched by several threads.
+template <class Body>
+void in_blocks(std::int64_t rows, std::int64_t width, const Body& body) {
+  const std::int64_t block = std::max<std::int64_t>(1, 8192 / width);
+  constexpr std::int64_t kBetweenChecks = std::int64_t{1} << 20;
+  for (std::int64_t first = 0; first < rows; first += kBetweenChecks) {
+    check_interrupt();
+    const std::int64_t part = std::min(kBetweenChecks, rows - first);
+    parallel_for(part, block, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t at = begin; at < end; at += block) {
+        body(first + at, first + std::min(at + block, end));
+      }
+    });
+  }
+}
+
+/// The values in rows begin .. of a matrix, as its type.
+template <class From, class To>
+void put_rows(const std::vector<From>& values, std::int64_t begin, std::int64_t width, To* rows) {
+  std::copy(values.begin(), values.end(), rows + begin * width);
+}
+
 /// Answers questions about nodes, pairs and times from all events of a network.
 py::tuple sample_neighbors(const Network& network, const Nodes& nodes, const Times& times,
                            std::int64_t k, const std::string& strategy, std::uint64_t seed) {
@@ -190,20 +176,34 @@ py::tuple sample_neighbors(const Network& network, const Nodes& nodes, const Tim
   if (strategy != "recent" && strategy != "uniform") {
     fail("strategy '{}': there are recent and uniform", quotable(strategy));
   }
-  std::vector<Neighbors> found;
+  const auto rows = std::ssize(roots);
+  Nodes found({rows, k});
+  Times when({rows, k});
+  Nodes events({rows, k});
+  Nodes counts(rows);
+  std::int64_t* const to_found = found.mutable_data();
+  Timestamp* const to_when = when.mutable_data();
+  std::int64_t* const to_events = events.mutable_data();
+  std::int64_t* const to_counts = counts.mutable_data();
   {
     const py::gil_scoped_release release;
     const NeighborSampler sampler(
         network.indices().graph,
         {.strategy = strategy == "recent" ? SamplingStrategy::kRecent : SamplingStrategy::kUniform,
          .neighbors = k});
-    found = sampler.sample({roots, at}, Rng(seed, Stream::kNeighbors));
+    const Rng key(seed, Stream::kNeighbors);
+    in_blocks(rows, k, [&](std::int64_t begin, std::int64_t end) {
+      const Roots all{roots, at};
+      const std::vector<Neighbors> layers = sampler.sample({all.nodes.subspan(index(begin), index(end - begin)),
+                      all.times.subspan(index(begin), index(end - begin))},
+                     key);
+      put_rows(layers.front().nodes, begin, k, to_found);
+      put_rows(layers.front().times, begin, k, to_when);
+      put_rows(layers.front().events, begin, k, to_events);
+      put_rows(layers.front().counts, begin, 1, to_counts);
+    });
   }
-  Neighbors& layer = found.front();
-  const auto rows = std::ssize(roots);
-  return py::make_tuple(from_nodes(layer.nodes).reshape({rows, k}),
-                        moved(std::move(layer.times), {rows, k}),
-                        moved(std::move(layer.events), {rows, k}), from_nodes(layer.counts));
+  return py::make_tuple(std::move(found), std::move(when), std::move(events), std::move(counts));
 }
 
 py::tuple partners_before(const Network& network, const Nodes& nodes, const Times& times) {
@@ -233,13 +233,21 @@ py::tuple partners_before(const Network& network, const Nodes& nodes, const Time
 py::array pair_statistics(const Network& network, const EventLog& fitted_to, const Nodes& src,
                           const Nodes& dst, const Times& time) {
   const PairArrays arrays(src, dst, time, network.dataset.events.num_nodes);
-  std::vector<float> values;
+  const Pairs pairs = arrays.pairs();
+  Floats values({pairs.size(), kPairStatisticsWidth});
+  float* const to_values = values.mutable_data();
   {
     const py::gil_scoped_release release;
-    const AgeScale ages = AgeScale::of(fitted_to.time.span());
-    values = PairStatistics(network.indices().past(), ages).of_pairs(Links(arrays.pairs()));
+    const PairStatistics statistics(network.indices().past(), AgeScale::of(fitted_to.time.span()));
+    in_blocks(pairs.size(), kPairStatisticsWidth, [&](std::int64_t begin, std::int64_t end) {
+      const auto part = [&](auto column) {
+        return column.subspan(index(begin), index(end - begin));
+      };
+      const Links links(Pairs{part(pairs.src), part(pairs.dst), part(pairs.time)});
+      put_rows(statistics.of_pairs(links), begin, kPairStatisticsWidth, to_values);
+    });
   }
-  return moved(std::move(values), {std::ssize(arrays.src), kPairStatisticsWidth});
+  return values;
 }
 
 void bind_sampling(py::module_& module) {

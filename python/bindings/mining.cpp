@@ -1,5 +1,8 @@
+#include <ATen/Parallel.h>
+#include <ATen/ops/stack.h>
 #include <fmt/ranges.h>
-#include <torch/extension.h>
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
 
 #include "bindings/module.h"
 #include "curnm/base/parallel.h"
@@ -7,6 +10,7 @@
 #include "curnm/miners/miner.h"
 #include "curnm/nn/fused.h"
 #include "curnm/nn/tensors.h"
+#include "curnm/training/batches.h"
 #include "curnm/training/learner.h"
 
 namespace curnm::python {
@@ -286,6 +290,19 @@ class Mining : public std::enable_shared_from_this<Mining> {
   std::mutex mutex_;
 };
 
+/// The batches of an epoch, as ranges of training events.
+std::vector<std::pair<std::int64_t, std::int64_t>> ranges_of(const Task& task, std::int64_t size,
+                                                             std::int64_t epoch) {
+  if (size < 1) fail("size is {}: a batch has at least one event", size);
+  if (epoch < 0) fail("epoch is {}: epochs count from 0", epoch);
+  const std::vector<std::int64_t> bounds =
+      batch_boundaries(task.task.train().size(), size,
+                       Rng(task.seed, Stream::kBatchBoundaries, static_cast<std::uint64_t>(epoch)));
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  for (std::size_t i = 0; i + 1 < bounds.size(); ++i) ranges.emplace_back(bounds[i], bounds[i + 1]);
+  return ranges;
+}
+
 /// Weights by name, which share memory with the module's.
 py::dict weights_of(const Module& module) {
   py::dict weights;
@@ -371,19 +388,19 @@ void bind_mining(py::module_& module) {
       .def("set_state", &Mining::set_state, py::arg("state"), Released())
       .def("notes", [](Mining& m) { return m.miner().notes(); })
       .def_property_readonly("outputs", [](const Mining& m) { return m.outputs(); });
-  module.def("use_one_thread", [] {
-    set_num_threads(1);
-    at::set_num_threads(1);
-  });
+  module.def("batch_ranges", &ranges_of, py::arg("task").none(false), py::arg("size"),
+             py::arg("epoch"));
 }
 
 }  // namespace curnm::python
 
-PYBIND11_MODULE(_core, module) {
+PYBIND11_MODULE(_learning, module) {
   using namespace curnm::python;
-  pybind11::register_exception<curnm::Error>(module, "Error", PyExc_ValueError);
-  bind_data(module);
-  bind_tasks(module);
+  pybind11::module_::import("curnm._core");  // the types that both know
+  prepare(module, [] {
+    curnm::set_num_threads(1);
+    at::set_num_threads(1);
+  });
   bind_training(module);
   bind_mining(module);
 }

@@ -2,7 +2,6 @@
 #include "bindings/module.h"
 #include "curnm/evaluation/measured.h"
 #include "curnm/evaluation/results.h"
-#include "curnm/training/batches.h"
 
 namespace curnm::python {
 namespace {
@@ -116,18 +115,6 @@ std::shared_ptr<Task> make_task(std::shared_ptr<Network> network, std::uint64_t 
   return std::make_shared<Task>(std::move(network), options, seed);
 }
 
-std::vector<std::pair<std::int64_t, std::int64_t>> ranges_of(const Task& task, std::int64_t size,
-                                                             std::int64_t epoch) {
-  if (size < 1) fail("size is {}: a batch has at least one event", size);
-  if (epoch < 0) fail("epoch is {}: epochs count from 0", epoch);
-  const std::vector<std::int64_t> bounds =
-      batch_boundaries(task.task.train().size(), size,
-                       Rng(task.seed, Stream::kBatchBoundaries, static_cast<std::uint64_t>(epoch)));
-  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
-  for (std::size_t i = 0; i + 1 < bounds.size(); ++i) ranges.emplace_back(bounds[i], bounds[i + 1]);
-  return ranges;
-}
-
 std::shared_ptr<Batch> make_batch(std::shared_ptr<Task> task, std::int64_t begin, std::int64_t end,
                                   std::int64_t epoch) {
   const std::int64_t events = task->task.train().size();
@@ -146,7 +133,6 @@ void bind_tasks(py::module_& module) {
       .def(py::init(&make_task), py::arg("network").none(false), py::arg("seed"),
            py::arg("options"), py::call_guard<py::gil_scoped_release>())
       .def_property_readonly("seed", [](const Task& task) { return task.seed; })
-      .def("ranges", &ranges_of, py::arg("size"), py::arg("epoch"))
       .def("batch", &make_batch, py::arg("begin"), py::arg("end"), py::arg("epoch"))
       .def(
           "events",

@@ -5,12 +5,12 @@
 #include "bindings/json.h"
 #include "bindings/module.h"
 #include "curnm/base/file_lock.h"
-#include "curnm/base/interrupt.h"
 #include "curnm/base/parallel.h"
 #include "curnm/data/append.h"
 #include "curnm/data/open.h"
 #include "curnm/evaluation/measured.h"
 #include "curnm/prediction/predictor.h"
+#include "curnm/serving/live_model.h"
 #include "curnm/training/session.h"
 
 namespace curnm::python {
@@ -18,31 +18,142 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Answers questions about links; the events so far may grow.
+/// The rows of each distinct time, earliest first: a batch of questions each.
+std::vector<std::vector<std::size_t>> rows_by_time(std::span<const Timestamp> times) {
+  std::map<Timestamp, std::vector<std::size_t>> rows;
+  for (std::size_t i = 0; i < times.size(); ++i) rows[times[i]].push_back(i);
+  std::vector<std::vector<std::size_t>> groups;
+  for (auto& [time, group] : rows) groups.push_back(std::move(group));
+  return groups;
+}
+
+/// Answers questions about links; the events so far may grow. Called without the GIL, which a
+/// thread that is waited for here may ask for.
 class Answers {
  public:
   Answers(TrainedModel model, Dataset events)
-      : current_(std::make_shared<const Predictor>(std::move(model), std::move(events))) {}
+      : model_(std::move(model)),
+        base_(std::move(events)),
+        now_{.predictor = std::make_shared<const Predictor>(model_, base_), .live = nullptr} {}
 
-  /// The predictor of now: it stays as it is while events are appended.
+  const TrainedModel& model() const { return model_; }
+
+  /// The predictor of now. It stays as it is while events are appended; afterwards the next one
+  /// costs what all events cost. May be called with the GIL.
   std::shared_ptr<const Predictor> current() const {
-    const std::lock_guard lock(mutex_);
-    return current_;
+    std::optional<py::gil_scoped_release> release;
+    if (PyGILState_Check() != 0) release.emplace();
+    const std::lock_guard changing(change_);
+    Now now = this->now();
+    if (!now.predictor) {
+      now.predictor = std::make_shared<const Predictor>(model_, grown(*now.live));
+      put(now);
+    }
+    return now.predictor;
   }
 
+  NodeId find(const std::string& name, bool as_source) const {
+    if (const auto live = now().live) {
+      const NodeId node = live->find(name, as_source);
+      if (node != kNoNode) return node;
+    }
+    const std::shared_ptr<const Predictor> predictor = current();
+    const EventLog& log = predictor->dataset().events;
+    return predictor->find(name, (as_source ? log.src : log.dst).front());
+  }
+  std::vector<std::string> names(std::span<const NodeId> nodes) const {
+    if (const auto live = now().live) return live->names(nodes);
+    std::vector<std::string> names;
+    for (const NodeId node : nodes) names.push_back(base_.ids.name(node));
+    return names;
+  }
+  NodeId num_nodes() const {
+    const auto live = now().live;
+    return live ? live->position().nodes : base_.events.num_nodes;
+  }
+
+  std::vector<float> score(const Pairs& pairs, Question question) const {
+    const Now now = this->now();
+    if (!now.live) return now.predictor->score(pairs, question);
+    std::vector<float> scores(index(pairs.size()));
+    for (const std::vector<std::size_t>& rows : rows_by_time(pairs.time)) {
+      std::vector<NodeId> src;
+      std::vector<NodeId> dst;
+      for (const std::size_t row : rows) {
+        src.push_back(pairs.src[row]);
+        dst.push_back(pairs.dst[row]);
+      }
+      std::vector<float> found;
+      when_idle([&] { found = now.live->score(src, dst, pairs.time[rows.front()], question); });
+      for (std::size_t i = 0; i < rows.size(); ++i) scores[rows[i]] = found[i];
+    }
+    return scores;
+  }
+  void top(std::span<const NodeId> sources, Timestamp t, const TopQuery& query,
+           const TopAnswer& answer) const {
+    const Now now = this->now();
+    if (!now.live) return now.predictor->top(sources, t, query, answer);
+    when_idle([&] { now.live->top(sources, t, query, answer); });
+  }
+
+  /// Costs what these events cost; the first call also a second copy of those so far.
   void append(const NewEvents& events) {
-    const std::lock_guard lock(append_mutex_);  // one at a time; questions go on meanwhile
-    const std::shared_ptr<const Predictor> before = current();
-    auto after = std::make_shared<const Predictor>(before->model(),
-                                                   curnm::append(before->dataset(), events));
-    const std::lock_guard replacing(mutex_);
-    current_ = std::move(after);
+    const std::lock_guard changing(change_);
+    Now now = this->now();
+    if (!now.live) now.live = std::make_shared<LiveModel>(model_, base_);
+    const std::int64_t before = now.live->appended();
+    const auto publish = [&] {  // also what came before an interruption
+      if (now.live->appended() == before) return;
+      now.predictor = nullptr;
+      put(now);
+    };
+    try {
+      now.live->append(events);
+    } catch (...) {
+      publish();
+      throw;
+    }
+    publish();
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::mutex append_mutex_;
-  std::shared_ptr<const Predictor> current_;
+  struct Now {
+    std::shared_ptr<const Predictor> predictor;  // null where events came after it was made
+    std::shared_ptr<LiveModel> live;             // null until something has been appended
+  };
+  Now now() const {
+    const std::lock_guard reading(mutex_);
+    return now_;
+  }
+  void put(Now now) const {
+    const std::lock_guard writing(mutex_);
+    now_ = std::move(now);
+  }
+
+  Dataset grown(const LiveModel& live) const {
+    const StreamEvents events = *live.events_from(0);  // nothing is forgotten
+    return curnm::append(base_, {.src = events.src,
+                                 .dst = events.dst,
+                                 .time = events.time,
+                                 .features = {events.features, base_.edge_features.width}});
+  }
+  /// Asks again while others ask about the past.
+  template <class Ask>
+  static void when_idle(const Ask& ask) {
+    while (true) {
+      try {
+        return ask();
+      } catch (const Busy&) {
+        check_interrupt();
+      }
+    }
+  }
+
+  const TrainedModel model_;
+  const Dataset base_;
+  mutable std::mutex change_;  // held by whoever changes what is known; questions go on
+  mutable std::mutex mutex_;   // of now_
+  mutable Now now_;
 };
 
 /// A run, or a file that was exported from one, with its network: the given one, or from where it
@@ -70,25 +181,33 @@ std::shared_ptr<Answers> load_answers(const std::string& path,
 }
 
 Nodes find_nodes(const Answers& answers, const std::vector<std::string>& names, bool as_source) {
-  const std::shared_ptr<const Predictor> predictor = answers.current();
-  const EventLog& log = predictor->dataset().events;
-  const NodeId like = (as_source ? log.src : log.dst).front();
   Nodes found(std::ssize(names));
   std::int64_t* next = found.mutable_data();
   const py::gil_scoped_release release;
-  for (const std::string& name : names) *next++ = predictor->find(name, like);
+  for (const std::string& name : names) *next++ = answers.find(name, as_source);
   return found;
+}
+
+/// How many nodes there are; others may wait for the GIL with what this waits for.
+NodeId count_nodes(const Answers& answers) {
+  const py::gil_scoped_release release;
+  return answers.num_nodes();
+}
+
+std::vector<std::string> names_of(const Answers& answers, const Nodes& nodes) {
+  const std::vector<NodeId> asked = to_nodes(nodes, count_nodes(answers), "nodes");
+  const py::gil_scoped_release release;
+  return answers.names(asked);
 }
 
 Floats score(const Answers& answers, const Nodes& src, const Nodes& dst, const Times& time,
              const std::string& question) {
-  const std::shared_ptr<const Predictor> predictor = answers.current();
-  const PairArrays arrays(src, dst, time, predictor->dataset().events.num_nodes);
+  const PairArrays arrays(src, dst, time, count_nodes(answers));
   const auto asked = choice<Question>("question", question);
   std::vector<float> scores;
   {
     const py::gil_scoped_release release;
-    scores = predictor->score(arrays.pairs(), asked);
+    scores = answers.score(arrays.pairs(), asked);
   }
   return Floats(std::ssize(scores), scores.data());
 }
@@ -118,20 +237,10 @@ py::list explain(const Answers& answers, const Nodes& src, const Nodes& dst, con
   return list;
 }
 
-/// The rows of each distinct time, earliest first: a batch of questions each.
-std::vector<std::vector<std::size_t>> rows_by_time(std::span<const Timestamp> times) {
-  std::map<Timestamp, std::vector<std::size_t>> rows;
-  for (std::size_t i = 0; i < times.size(); ++i) rows[times[i]].push_back(i);
-  std::vector<std::vector<std::size_t>> groups;
-  for (auto& [time, group] : rows) groups.push_back(std::move(group));
-  return groups;
-}
-
 /// The k likeliest destinations of each source, [n,k]: nodes, filled up with -1, and logits.
 py::tuple topk(const Answers& answers, const Nodes& src, const Times& time, std::int64_t k,
                bool exclude_seen, const std::string& question) {
-  const std::shared_ptr<const Predictor> predictor = answers.current();
-  const NodeId num_nodes = predictor->dataset().events.num_nodes;
+  const NodeId num_nodes = count_nodes(answers);
   const std::vector<NodeId> sources = to_nodes(src, num_nodes, "src");
   const std::span<const Timestamp> times = to_times(time, "time");
   if (sources.size() != times.size()) fail("{} sources and {} times", sources.size(), times.size());
@@ -153,14 +262,14 @@ py::tuple topk(const Answers& answers, const Nodes& src, const Times& time, std:
       std::vector<NodeId> asking;
       for (const std::size_t row : rows_at) asking.push_back(sources[row]);
       std::size_t next = 0;
-      predictor->top(asking, times[rows_at.front()], query,
-                     [&](NodeId, std::span<const Prediction> best) {
-                       std::size_t at = rows_at[next++] * index(k);
-                       for (const Prediction& found : best) {
-                         node[at] = found.node;
-                         logit[at++] = found.logit;
-                       }
-                     });
+      answers.top(asking, times[rows_at.front()], query,
+                  [&](NodeId, std::span<const Prediction> best) {
+                    std::size_t at = rows_at[next++] * index(k);
+                    for (const Prediction& found : best) {
+                      node[at] = found.node;
+                      logit[at++] = found.logit;
+                    }
+                  });
     }
   }
   return py::make_tuple(nodes, logits);
@@ -192,29 +301,21 @@ void bind_prediction(py::module_& module) {
            py::arg("exclude_seen"), py::arg("question"))
       .def("append", &append, py::arg("src"), py::arg("dst"), py::arg("time").noconvert(),
            py::arg("features").noconvert())
-      .def("network",
-           [](const Answers& answers) {
-             return std::make_shared<Network>(answers.current()->dataset(), "", ReadOptions{});
-           })
-      .def_property_readonly(
-          "outputs", [](const Answers& answers) { return answers.current()->model().outputs; })
+      .def("names", &names_of, py::arg("nodes").noconvert())
+      .def(
+          "network",
+          [](const Answers& answers) {
+            return std::make_shared<Network>(answers.current()->dataset(), "", ReadOptions{});
+          },
+          py::call_guard<py::gil_scoped_release>())
+      .def_property_readonly("outputs",
+                             [](const Answers& answers) { return answers.model().outputs; })
       .def(
           "save",
           [](const Answers& answers, const std::string& file) {
-            save_model(answers.current()->model(), file);
+            save_model(answers.model(), file);
           },
           py::arg("file"), py::call_guard<py::gil_scoped_release>());
-}
-
-/// Ctrl-C: the exception of Python that ends the call. Asked for far less often than a batch takes.
-void check_signals() {
-  using Clock = std::chrono::steady_clock;
-  static thread_local Clock::time_point last;
-  const Clock::time_point now = Clock::now();
-  if (now - last < std::chrono::milliseconds(100)) return;
-  last = now;
-  const py::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
 /// Tells Python about a training, and writes its folder where there is one.
@@ -328,7 +429,6 @@ void bind_runs(py::module_& module) {
 void bind_training(py::module_& module) {
   bind_prediction(module);
   bind_runs(module);
-  interrupt_check = &check_signals;
 }
 
 }  // namespace curnm::python

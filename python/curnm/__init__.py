@@ -1,24 +1,39 @@
 """Temporal graph networks and curriculum negative mining: data, leak-free tasks, negatives, miners
 for any torch model, training and prediction. docs/python.md begins with a whole program."""
 
-import os as _os
-
-import torch as _torch  # before _core, which is linked to it  # noqa: F401
+import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import adapters
-from ._core import PAIR_STATISTICS, PROTOCOLS, Error, __version__
-from ._core import use_one_thread as _use_one_thread
 from ._client import Client, ServerError
+from ._core import PAIR_STATISTICS, PROTOCOLS, Error, __version__
 from ._data import (Batch, Dataset, Events, History, LinkTask, Negatives, Neighbors,
                     average_precision, evaluate, history, load, mrr, negatives, neighbors,
                     pair_statistics, roc_auc)
 from ._experiments import experiment, results
-from ._mining import Decoder, Links, Miner
-from ._prediction import Predictor, TopK
-from ._training import Run, train
 
-# The threads of OpenMP do not survive a fork: a child that waits for them waits for ever.
-_os.register_at_fork(after_in_child=_use_one_thread)
+if _TYPE_CHECKING:
+    from ._mining import Decoder, Links, Miner
+    from ._prediction import Predictor, TopK
+    from ._training import Run, train
+
+# Loaded when first asked for, since torch takes a second.
+_NEEDS_TORCH = {"Decoder": "_mining", "Links": "_mining", "Miner": "_mining",
+                "Predictor": "_prediction", "TopK": "_prediction", "Run": "_training",
+                "train": "_training"}
+
+
+def __getattr__(name):
+    if name not in _NEEDS_TORCH:
+        raise AttributeError(f"module 'curnm' has no attribute {name!r}")
+    found = getattr(_importlib.import_module(f".{_NEEDS_TORCH[name]}", __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *_NEEDS_TORCH})
+
 
 __all__ = [
     "PAIR_STATISTICS", "PROTOCOLS", "Batch", "Client", "Dataset", "Decoder", "Error", "Events", "History",

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Any, Callable, Iterator, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple, Sequence
 
 import numpy as np
-import torch
 
 from . import _arrays, _core
 from ._arrays import ArrayLike, Value
 from ._core import Error
+
+if TYPE_CHECKING:
+    import torch
 
 
 class Dataset:
@@ -64,15 +66,7 @@ class Dataset:
     def ids(self) -> np.ndarray:
         """[N]: the id of each node in the file it was read from: whole numbers where all are."""
         names = self._network.names()
-        if names is None:
-            return np.arange(self.num_nodes)
-        try:
-            numbers = [int(name) for name in names]
-            if [str(number) for number in numbers] == names:
-                return np.array(numbers, dtype=np.int64)
-        except (ValueError, OverflowError):
-            pass
-        return np.array(names, dtype=object)
+        return np.arange(self.num_nodes) if names is None else to_ids(names, are_whole(names))
 
     def digest(self) -> str:
         """Identifies the content, whatever file it came from."""
@@ -81,6 +75,21 @@ class Dataset:
     def save(self, folder: str | os.PathLike[str], force: bool = False) -> None:
         """Writes the folder that `curnm import` writes; `load` maps it in no time."""
         self._network.save(os.fspath(folder), force)
+
+
+def are_whole(names: list[str]) -> bool:
+    """Whether all of them are whole numbers of 64 bits, written as Python writes them."""
+    try:
+        numbers = [int(name) for name in names]
+    except ValueError:
+        return False
+    return [str(number) for number in numbers] == names and all(
+        -2**63 <= number < 2**63 for number in numbers)
+
+
+def to_ids(names: list[str], whole: bool) -> np.ndarray:
+    return np.array([int(name) for name in names] if whole else names,
+                    dtype=np.int64 if whole else object)
 
 
 def _number(src: list[str], dst: list[str]) -> tuple[list[int], list[int], list[str]]:
@@ -129,6 +138,12 @@ def _load_frame(frame: Any, options: dict[str, Value]) -> Dataset:
         return Dataset._of(_core.Network.load(path, _arrays.options(options)))
 
 
+def _tensor(array: np.ndarray) -> torch.Tensor:
+    import torch
+
+    return torch.from_numpy(array)
+
+
 class Events:
     """Events of a part of a task as tensors: src and dst [n] int64, time [n] float64, events [n],
     their numbers in the whole network."""
@@ -137,10 +152,10 @@ class Events:
         self._task = task
         self.part = part
         src, dst, time, events = task._task.events(part)
-        self.src = torch.from_numpy(src)
-        self.dst = torch.from_numpy(dst)
-        self.time = torch.from_numpy(time)
-        self.events = torch.from_numpy(events)
+        self.src = _tensor(src)
+        self.dst = _tensor(dst)
+        self.time = _tensor(time)
+        self.events = _tensor(events)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -154,15 +169,15 @@ class Batch:
 
     def __init__(self, batch: _core.Batch):
         self._batch = batch
-        self.src = torch.from_numpy(batch.src)
-        self.dst = torch.from_numpy(batch.dst)
-        self.time = torch.from_numpy(batch.time)
+        self.src = _tensor(batch.src)
+        self.dst = _tensor(batch.dst)
+        self.time = _tensor(batch.time)
         self.epoch = batch.epoch
 
     @property
     def events(self) -> torch.Tensor:
         """Their numbers in the whole network."""
-        return torch.from_numpy(self._batch.events)
+        return _tensor(self._batch.events)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -201,7 +216,9 @@ class LinkTask:
         >>> sum(len(batch) for batch in task.batches(size=200, epoch=0)) == len(task.train)
         True
         """
-        for begin, end in self._task.ranges(size, epoch):
+        from ._linked import _learning
+
+        for begin, end in _learning.batch_ranges(self._task, size, epoch):
             yield Batch(self._task.batch(begin, end, epoch))
 
     def __repr__(self) -> str:
@@ -210,7 +227,7 @@ class LinkTask:
         return f"<curnm.LinkTask {self.data.name}: {sizes}>"
 
 
-Score = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], Any]
+Score = Callable[["torch.Tensor", "torch.Tensor", "torch.Tensor"], Any]
 
 
 def evaluate(task: LinkTask, events: Events, score: Score,
@@ -226,16 +243,18 @@ def evaluate(task: LinkTask, events: Events, score: Score,
     >>> curnm.evaluate(task, task.test, never, protocols=["random"])["random"]["ap"]
     0.5
     """
+    import torch
+
     if not isinstance(events, Events) or events._task._task is not task._task:
         raise Error("the events are not a part of this task, such as task.validation")
 
     def scored(src: np.ndarray, dst: np.ndarray, time: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            found = score(torch.from_numpy(src), torch.from_numpy(dst), torch.from_numpy(time))
+            found = score(_tensor(src), _tensor(dst), _tensor(time))
         return _arrays.scores(found, len(src))
 
     def observed(src: np.ndarray, dst: np.ndarray, time: np.ndarray) -> None:
-        observe(torch.from_numpy(src), torch.from_numpy(dst), torch.from_numpy(time))
+        observe(_tensor(src), _tensor(dst), _tensor(time))
 
     return task._task.evaluate(events.part, scored, None if observe is None else observed,
                                None if protocols is None else list(protocols))

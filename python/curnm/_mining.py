@@ -4,10 +4,11 @@ from typing import Any, Callable
 
 import torch
 
-from . import _arrays, _core
+from . import _arrays
 from ._arrays import ArrayLike, Value
 from ._core import Error
 from ._data import Batch, LinkTask
+from ._linked import _learning
 
 LogitFunction = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -20,7 +21,7 @@ class Links:
     parts of the loss, once it has been computed.
     """
 
-    def __init__(self, proposal: _core.Proposal):
+    def __init__(self, proposal: _learning.Proposal):
         self._proposal = proposal
         self.nodes = proposal.nodes
         self.times = proposal.times
@@ -58,7 +59,7 @@ class Decoder:
 
     def __init__(self, name: str, task: LinkTask, width: int, outputs: int = 1, **options: Value):
         self._task = task
-        self._decoder = _core.Decoder(name, task._task, width, outputs, _arrays.options(options))
+        self._decoder = _learning.Decoder(name, task._task, width, outputs, _arrays.options(options))
 
     outputs = property(lambda self: self._decoder.outputs)
 
@@ -68,7 +69,7 @@ class Decoder:
     def score(self, model: Any, src: ArrayLike, dst: ArrayLike, time: ArrayLike) -> torch.Tensor:
         """Logits of pairs, [n] (or [n,Q]), by model(nodes, times) -> [R,D] in evaluation mode. All
         events strictly before each time may be looked up."""
-        links = _core.Links(self._task._task, _arrays.nodes(src, "src"), _arrays.nodes(dst, "dst"),
+        links = _learning.Links(self._task._task, _arrays.nodes(src, "src"), _arrays.nodes(dst, "dst"),
                             _arrays.times(time))
         training = getattr(model, "training", False)
         if training:
@@ -112,7 +113,7 @@ class Miner:
     """
 
     def __init__(self, name: str, task: LinkTask, width: int, epochs: int, **options: Value):
-        self._miner = _core.Miner(name, task._task, width, epochs, _arrays.options(options))
+        self._miner = _learning.Miner(name, task._task, width, epochs, _arrays.options(options))
 
     outputs = property(lambda self: self._miner.outputs)
     notes = property(lambda self: self._miner.notes(), doc="Remarks on this miner and network.")

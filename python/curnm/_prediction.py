@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _arrays, _core
+from . import _arrays
 from ._arrays import ArrayLike
-from ._data import Dataset
+from ._data import Dataset, are_whole, to_ids
+from ._linked import _learning
 
 
 class TopK(NamedTuple):
@@ -24,16 +25,16 @@ class Predictor:
     (3,)
     """
 
-    def __init__(self, answers: _core.Answers):
+    def __init__(self, answers: _learning.Answers):
         self._answers = answers
-        self._ids: np.ndarray | None = None
+        self._whole: bool | None = None  # whether all ids are whole numbers; None: not yet known
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], data: Dataset | None = None) -> Predictor:
         """From the folder of a run, or a file that `save` or `curnm export` wrote. data: its network,
         if it is no longer where it was, or has grown."""
         network = None if data is None else data._network
-        return cls(_core.Answers.load(os.fspath(path), network))
+        return cls(_learning.Answers.load(os.fspath(path), network))
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Everything that `load` needs besides the events, in one file."""
@@ -73,10 +74,7 @@ class Predictor:
         sources = self._answers.find(_arrays.names(src, "src"), True)
         nodes, scores = self._answers.topk(sources, _arrays.times(time, size=len(sources)), k,
                                            exclude_seen, question)
-        if self._ids is None:
-            self._ids = self.data.ids
-        nothing = -1 if self._ids.dtype.kind == "i" else None
-        ids = np.where(nodes < 0, nothing, self._ids[nodes])
+        ids = self._ids_of(nodes)
         if np.ndim(src) == 0:
             found = nodes[0] >= 0
             return TopK(ids[0][found], scores[0][found])
@@ -84,10 +82,28 @@ class Predictor:
 
     def append(self, src: ArrayLike, dst: ArrayLike, time: ArrayLike,
                features: ArrayLike = None) -> None:
-        """Further events, after those so far; new ids are new nodes. Copies all events, so give many
-        at a time. Answers that are being computed meanwhile do not see them."""
-        sources = _arrays.names(src, "src")
-        self._answers.append(sources, _arrays.names(dst, "dst"),
-                             _arrays.times(time, size=len(sources)),
+        """Further events, after those so far; new ids are new nodes. Costs what these events cost; the
+        first time also a second copy of those so far. Answers that are being computed meanwhile know
+        them or not. Ctrl-C may leave the first of them appended, and `data` says how many.
+
+        >>> predictor = curnm.train("synthetic:repeat", epochs=1, walk="off", progress=False).predictor()
+        >>> predictor.append([7, "new"], [601, 601], [2592000, 2592001])
+        Traceback (most recent call last):
+        curnm._core.Error: node 'new': nodes of this network are the numbers 0 .. 999, new ones follow them
+        >>> predictor.append([7, 1000], [601, 601], [2592000, 2592001])
+        """
+        sources, destinations = _arrays.names(src, "src"), _arrays.names(dst, "dst")
+        self._answers.append(sources, destinations, _arrays.times(time, size=len(sources)),
                              None if features is None else _arrays.floats(features, "features"))
-        self._ids = None
+        if self._whole:
+            self._whole = are_whole(sources) and are_whole(destinations)
+
+    def _ids_of(self, nodes: np.ndarray) -> np.ndarray:
+        """The ids of nodes; -1 or None, as they are whole numbers or texts, where there is no node."""
+        if self._whole is None:
+            self._whole = self.data.ids.dtype.kind == "i"
+        distinct, places = np.unique(nodes.ravel(), return_inverse=True)
+        missing = int(np.searchsorted(distinct, 0))  # -1 comes first
+        ids = to_ids(self._answers.names(distinct[missing:]), self._whole)
+        nothing = np.full(missing, -1 if self._whole else None, dtype=ids.dtype)
+        return np.concatenate([nothing, ids])[places].reshape(nodes.shape)

@@ -5,16 +5,17 @@ import os
 import sys
 from typing import Any
 
-from . import _arrays, _core
+from . import _arrays
 from ._arrays import Value
 from ._data import Dataset, load
+from ._linked import _learning
 from ._prediction import Predictor
 
 
 class Run:
     """A training that has ended. In a notebook it shows its learning curve and its test."""
 
-    def __init__(self, run: _core.Run):
+    def __init__(self, run: _learning.Run):
         self._run = run
         self.result: dict[str, Any] = run.result()
         self.options: dict[str, Any] = run.options()
@@ -104,5 +105,5 @@ def train(data: Dataset | str, model: str = "light", miner: str = "curnm", epoch
             f"{'*' if record['best'] else ' '}  {record['seconds']:.1f} s")
 
     given = _arrays.options({"model": model, "miner": miner, "epochs": epochs, **options})
-    return Run(_core.train(data._network, given, None if out is None else os.fspath(out), on_epoch,
+    return Run(_learning.train(data._network, given, None if out is None else os.fspath(out), on_epoch,
                            lambda note: say(f"note: {note}")))

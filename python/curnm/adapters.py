@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _arrays, _core
 from ._arrays import ArrayLike
 from ._data import LinkTask
-from ._mining import Links, Miner
+
+if TYPE_CHECKING:
+    from ._mining import Links, Miner
 
 
 class NegativeEdgeSampler:

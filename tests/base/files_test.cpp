@@ -45,6 +45,30 @@ using WriteFileTest = FilesTest;
 using MappedFileTest = FilesTest;
 using AtomicFolderTest = FilesTest;
 
+/// Expects body(i) to end without an exception in each of some processes at once.
+template <class Body>
+void expect_success_in_processes(int count, const Body& body) {
+  std::vector<pid_t> writers;
+  for (int writer = 0; writer < count; ++writer) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      int failed = 0;
+      try {
+        body(writer);
+      } catch (const std::exception&) {
+        failed = 1;
+      }
+      ::_exit(failed);
+    }
+    writers.push_back(pid);
+  }
+  for (const pid_t pid : writers) {
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
 TEST_F(WriteFileTest, WritesEveryByte) {
   std::string bytes;
   for (int i = 0; i < 300000; ++i) bytes.push_back(static_cast<char>(i * 7 % 256));
@@ -230,6 +254,16 @@ TEST_F(AtomicFolderTest, TwoWritersDoNotMeet) {
   EXPECT_EQ(names_in(here_.path()), Names{"data"});
 }
 
+TEST_F(AtomicFolderTest, ManyWritersSideBySideAllSucceed) {
+  constexpr int kFolders = 100;
+  expect_success_in_processes(4, [&](int writer) {
+    for (int i = 0; i < kFolders; ++i) {
+      AtomicFolder(here_ / fmt::format("{}-{}", writer, i), /*replace=*/false).commit();
+    }
+  });
+  EXPECT_EQ(names_in(here_.path()).size(), 4U * kFolders);
+}
+
 TEST_F(AtomicFolderTest, ImpossiblePlacesAreErrors) {
   write_file(here_ / "file", "content");
   EXPECT_THROW(AtomicFolder(here_ / "file" / "data", /*replace=*/false), Error);
@@ -277,29 +311,11 @@ TEST_F(WriteAtomicallyTest, LinksThatSomebodyPlantedAreNotFollowed) {
 }
 
 TEST_F(WriteAtomicallyTest, ManyWritersOfOneFileAllSucceed) {
-  constexpr int kWriters = 8;
-  std::vector<pid_t> writers;
-  for (int writer = 0; writer < kWriters; ++writer) {
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      int failed = 0;
-      for (int i = 0; i < 25; ++i) {
-        try {
-          write_file_atomically(here_ / "report",
-                                std::string(10'000, static_cast<char>('a' + writer)));
-        } catch (const std::exception&) {
-          failed = 1;
-        }
-      }
-      ::_exit(failed);
+  expect_success_in_processes(8, [&](int writer) {
+    for (int i = 0; i < 25; ++i) {
+      write_file_atomically(here_ / "report", std::string(10'000, static_cast<char>('a' + writer)));
     }
-    writers.push_back(pid);
-  }
-  for (const pid_t pid : writers) {
-    int status = 0;
-    ::waitpid(pid, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
+  });
   const std::string content = read_bytes(here_ / "report");
   EXPECT_EQ(content, std::string(10'000, content.front())) << "a mixture";
   EXPECT_EQ(names_in(here_.path()), Names{"report"});

@@ -40,6 +40,65 @@ TEST_F(Cli, GenerateThenStatsThenJson) {
   }
 }
 
+TEST_F(Cli, TwoProgramsAreOneToWhoeverTypes) {
+  // The one that people start lists the commands of the other.
+  for (const char* question : {" --help", " --version", ""}) {
+    const CommandResult front = shell(std::string(CURNM_BINARY) + question);
+    const CommandResult torch = shell(std::string(CURNM_TORCH_BINARY) + question);
+    EXPECT_EQ(front.exit_code, torch.exit_code) << question;
+    EXPECT_EQ(front.out, torch.out) << question;
+    EXPECT_EQ(front.err, torch.err) << question;
+  }
+  for (const char* mistake : {" stats", " stats --jsn", " import --help", " negatives --help"}) {
+    const CommandResult front = shell(std::string(CURNM_BINARY) + mistake);
+    const CommandResult torch = shell(std::string(CURNM_TORCH_BINARY) + mistake);
+    EXPECT_EQ(front.out + front.err, torch.out + torch.err) << mistake;
+  }
+}
+
+TEST_F(Cli, CommandsThatDoWithoutLibTorchDoNotLoadIt) {
+  const auto loaded = [&](const std::string& arguments) {
+    const CommandResult result = shell("LD_DEBUG=files " CURNM_BINARY " " + arguments);
+    EXPECT_EQ(result.exit_code, 0) << arguments;
+    return contains(result.err, "libtorch");
+  };
+  write("events.csv", "src,dst,time\n1,2,5\n");
+  for (const char* arguments :
+       {"--help", "generate --events 500 --out net", "stats net", "import events.csv --out copy",
+        "negatives net --out negatives.csv"}) {
+    EXPECT_FALSE(loaded(arguments)) << arguments;
+  }
+  EXPECT_TRUE(loaded("list"));
+}
+
+TEST_F(Cli, TheSecondProgramIsFoundWhereItIsInstalled) {
+  fs::create_directories(folder_ / "bin");
+  fs::create_directories(folder_ / "libexec/curnm");
+  fs::copy_file(CURNM_BINARY, folder_ / "bin/curnm");
+  const CommandResult alone = shell("bin/curnm list");
+  EXPECT_EQ(alone.exit_code, 1);
+  EXPECT_TRUE(contains(alone.err, "needs the program curnm-torch")) << alone.err;
+  EXPECT_TRUE(contains(alone.err, "/libexec/curnm/curnm-torch")) << alone.err;
+  EXPECT_EQ(shell("bin/curnm stats synthetic").exit_code, 0);
+  fs::copy_file(CURNM_TORCH_BINARY, folder_ / "libexec/curnm/curnm-torch");
+  EXPECT_EQ(shell("bin/curnm list").exit_code, 0);
+  // Reached by a link as well, as many keep their programs.
+  fs::create_symlink(folder_ / "bin/curnm", folder_ / "link");
+  EXPECT_EQ(shell("./link list").exit_code, 0);
+}
+
+TEST_F(Cli, ThreadsThatWaitSleepUnlessTheEnvironmentSaysOtherwise) {
+  // Asked of a script in place of the second program.
+  fs::create_directories(folder_ / "bin");
+  fs::copy_file(CURNM_BINARY, folder_ / "bin/curnm");
+  write("bin/curnm-torch", "#!/bin/sh\necho $GOMP_SPINCOUNT $OMP_WAIT_POLICY $*\n");
+  fs::permissions(folder_ / "bin/curnm-torch", fs::perms::owner_all);
+  const std::string unset = "env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY ";
+  EXPECT_EQ(shell(unset + "bin/curnm train x --seed 3").out, "10000 train x --seed 3\n");
+  EXPECT_EQ(shell(unset + "GOMP_SPINCOUNT=7 bin/curnm eval x").out, "7 eval x\n");
+  EXPECT_EQ(shell(unset + "OMP_WAIT_POLICY=active bin/curnm eval x").out, "active eval x\n");
+}
+
 TEST_F(Cli, FlagsOverrideThePresetWhateverTheirOrder) {
   const CommandResult before = curnm("generate --events 500 --preset sparse --out a");
   const CommandResult after = curnm("generate --preset sparse --events 500 --out b");

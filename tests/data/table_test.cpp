@@ -162,7 +162,7 @@ TEST_F(TableTest, HeadersThatNameTwoKindsSeparateIds) {
 }
 
 TEST_F(TableTest, WhatHeadersDoNotSayIsAssumedAloud) {
-  const char* kNote = "--separate-ids on";
+  constexpr const char* kNote = "--separate-ids on";
   std::string one_way;
   for (int i = 0; i < 50; ++i) {
     one_way +=
@@ -196,7 +196,7 @@ TEST_F(TableTest, TimesAreAllNumbersOrAllDates) {
 }
 
 TEST_F(TableTest, TimesThatADoubleMergesAreCounted) {
-  const char* kMerged = "digits that a double does not hold";
+  constexpr const char* kMerged = "digits that a double does not hold";
   const Dataset d = read("a,b,1.00000000000000000001\na,c,1.00000000000000000002\na,d,2\n");
   EXPECT_TRUE(has_note(d, "1 times differ")) << d.notes.size();
   EXPECT_TRUE(has_note(read("a,b,1e-400\na,c,1\n"), kMerged));

@@ -20,6 +20,16 @@ def test_frames_are_read_as_tables():
     assert data.edge_features.tolist() == [[0.5], [1.5]]
 
 
+def test_parquet_files_are_read_as_frames(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"src": [1, 2], "dst": [1, 1], "time": [5.5, 6.5]})
+    try:
+        frame.to_parquet(tmp_path / "e.parquet")
+    except ImportError:
+        pytest.skip("pandas has nothing to read Parquet files with")
+    assert curnm.load(tmp_path / "e.parquet").digest() == curnm.load(frame).digest()
+
+
 def test_features_are_not_copied():
     features = np.ones((2, 3), dtype=np.float32)
     data = curnm.Dataset([0, 1], [1, 0], [1, 2], edge_features=features)
@@ -40,6 +50,24 @@ def test_histories_and_neighbors_by_hand():
     near = curnm.neighbors(data, [0, 1], 4, k=3)
     assert near.nodes.tolist() == [[2, 3, -1], [2, -1, -1]] and near.counts.tolist() == [2, 1]
     assert near.events.tolist() == [[0, 2, -1], [1, -1, -1]]
+
+
+def test_long_calls_are_many_short_ones(data):
+    rng = np.random.default_rng(2)
+    u, v = rng.integers(0, 60, (2, 5000))
+    t = rng.uniform(0, 1.1e5, 5000)
+    cuts = [0, 1, 700, 1638, 4000, 5000]
+    for k, strategy in ((1, "recent"), (10, "uniform"), (3000, "uniform")):
+        whole = curnm.neighbors(data, u, t, k, strategy, seed=4)
+        parts = [curnm.neighbors(data, u[a:b], t[a:b], k, strategy, seed=4)
+                 for a, b in zip(cuts, cuts[1:])]
+        for i, column in enumerate(whole):
+            assert np.array_equal(column, np.concatenate([part[i] for part in parts]))
+    statistics = curnm.pair_statistics(data, u, v, t)
+    assert np.array_equal(statistics, np.concatenate(
+        [curnm.pair_statistics(data, u[a:b], v[a:b], t[a:b]) for a, b in zip(cuts, cuts[1:])]))
+    assert curnm.neighbors(data, [], []).nodes.shape == (0, 10)
+    assert curnm.pair_statistics(data, [], [], []).shape == (0, 25)
 
 
 def test_nothing_is_known_of_the_time_itself(data):

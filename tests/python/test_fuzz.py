@@ -24,7 +24,7 @@ def main(calls):
     import curnm
     import numpy as np
     import torch
-    from curnm import _core
+    from curnm import _core, _learning
 
     faulthandler.enable()  # prints the call that crashes
     warnings.simplefilter("ignore")
@@ -61,7 +61,9 @@ def main(calls):
     }
     # Neither what writes files or runs programs, nor what takes seconds by design.
     skipped = {"save", "experiment", "results", "train", "use_one_thread"}
-    targets = [(name, value, None) for name, value in [*vars(curnm).items(), *vars(_core).items()]
+    public = [(name, getattr(curnm, name)) for name in dir(curnm)]
+    targets = [(name, value, None)
+               for name, value in [*public, *vars(_core).items(), *vars(_learning).items()]
                if callable(value) and name not in skipped and not name.startswith("_")]
     for thing in objects:
         for name, value in inspect.getmembers(type(thing)):

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import threading
 
 import curnm
 import numpy as np
@@ -103,6 +104,75 @@ def test_predictions_and_new_events(run, tmp_path):
     predictor.save(tmp_path / "model")
     again = curnm.Predictor.load(tmp_path / "model", predictor.data)
     assert again.score([1000], [best], 3e6) == predictor.score([1000], [best], 3e6)
+
+
+def first_events(data, count):
+    return curnm.Dataset(data.src[:count], data.dst[:count], data.time[:count])
+
+
+@pytest.mark.parametrize("model", ["light", "tgn"])
+def test_events_one_after_the_other_are_the_same_as_all_at_once(model, data, tmp_path):
+    run = curnm.train(first_events(data, 1600), model=model, epochs=1, walk="off", progress=False)
+    growing = run.predictor()
+    growing.save(tmp_path / "model")
+    ends = [1601, 1602, 1610, 1799, 1800, 2000]
+    for begin, end in zip([1600, *ends], ends):
+        growing.append(data.src[begin:end], data.dst[begin:end], data.time[begin:end])
+        with pytest.raises(curnm.Error, match="precedes"):
+            growing.append([0], [41], [0.0])
+        loaded = curnm.Predictor.load(tmp_path / "model", first_events(data, end))
+        for time in (data.time[end - 1] + 1, data.time[end - 1], data.time[1000]):
+            for exclude_seen in (False, True):
+                asked = {"src": [3, 7, 3], "time": [time, time, data.time[1500]], "k": 20}
+                found = growing.topk(**asked, exclude_seen=exclude_seen)
+                expected = loaded.topk(**asked, exclude_seen=exclude_seen)
+                assert np.array_equal(found.ids, expected.ids)
+                assert np.array_equal(found.scores, expected.scores)
+            pairs = ([1, 2, 3], [41, 42, 43], [time, data.time[200], time])
+            assert np.array_equal(growing.score(*pairs), loaded.score(*pairs))
+        assert growing.data.digest() == loaded.data.digest()
+
+
+def test_names_that_come_later(tmp_path):
+    rng = np.random.default_rng(1)
+    src, time = rng.integers(100, 120, 900), np.arange(900.0)
+    dst = rng.integers(500, 530, 900)
+    data = curnm.Dataset(src.astype(str), dst.astype(str), time)
+    predictor = curnm.train(data, epochs=1, walk="off", progress=False).predictor()
+    assert predictor.topk(100, 1e3, k=3).ids.dtype == np.int64
+    predictor.append([100, 999], [777, 777], [900, 901])
+    found = predictor.topk(100, 1e3, k=1000).ids
+    assert found.dtype == np.int64 and 777 in found
+    predictor.append([100], ["a shop"], [902])
+    found = predictor.topk(100, 1e3, k=1000).ids.tolist()
+    assert "a shop" in found and "777" in found
+    with pytest.raises(curnm.Error, match="'a shop'"):  # the nearest that there is
+        predictor.topk("a shpo", 1e3)
+
+
+def test_questions_while_events_are_appended(data):
+    predictor = curnm.train(first_events(data, 1600), model="tgn", epochs=1, walk="off",
+                            progress=False).predictor()
+    past = data.time[1200]
+    expected = predictor.topk([1, 2], past, k=5)
+    done, wrong = threading.Event(), []
+
+    def ask():
+        while not done.is_set():
+            found = predictor.topk([1, 2], past, k=5)
+            if not np.array_equal(found.scores, expected.scores):
+                wrong.append(found)
+            len(predictor.data)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for at in range(1600, 1760, 10):
+        predictor.append(data.src[at:at + 10], data.dst[at:at + 10], data.time[at:at + 10])
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong and len(predictor.data) == 1760
 
 
 def test_arrays_without_a_file(tmp_path, data):

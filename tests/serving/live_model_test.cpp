@@ -18,6 +18,7 @@
 namespace curnm {
 namespace {
 
+using testing::fails;
 using testing::quick;
 using testing::TemporaryFolder;
 
@@ -110,6 +111,19 @@ void expect_same_answers(const LiveModel& live, const Predictor& predictor, Time
               to_json(expected,
                       in_words(expected.facts, "3", answer.node, t, TimeUnit::of(data.events))));
   }
+  // By number, as programs ask that keep them.
+  const std::vector<NodeId> sources = {live.find("3", true), live.find("17", true)};
+  EXPECT_EQ(live.names(sources), (std::vector<std::string>{"3", "17"}));
+  for (const Seen seen : {Seen::kIncluded, Seen::kExcluded}) {
+    const TopQuery query{.k = 7, .seen = seen};
+    std::vector<std::vector<Prediction>> found;
+    std::vector<std::vector<Prediction>> expected;
+    live.top(sources, t, query,
+             [&](NodeId, auto best) { found.emplace_back(best.begin(), best.end()); });
+    predictor.top(sources, t, query,
+                  [&](NodeId, auto best) { expected.emplace_back(best.begin(), best.end()); });
+    EXPECT_EQ(found, expected) << "at " << t;
+  }
   std::vector<std::string> src;
   std::vector<std::string> dst;
   std::vector<NodeId> u;
@@ -124,6 +138,7 @@ void expect_same_answers(const LiveModel& live, const Predictor& predictor, Time
   const auto scored = live.score(src, dst, asked, Question::kPair).logits;
   const auto expected = predictor.score({u, v, times}, Question::kPair);
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(scored[i], expected[i]);
+  EXPECT_EQ(live.score(u, v, t, Question::kPair), expected);
 }
 
 class EveryLiveModel : public ::testing::TestWithParam<std::string> {};
@@ -358,6 +373,39 @@ TEST(LiveModelTest, ReadersAndAWriterTogether) {
   expect_same_answers(live, predictor,
                       std::nextafter(predictor.dataset().events.time.back(), -kNever),
                       std::nullopt);
+}
+
+TEST(LiveModel, EventsOfAProgramAreCheckedBeforeAnyIsAppended) {
+  const Dataset whole = whole_network(/*features=*/true);
+  LiveModel live(trained("light", whole), whole);
+  const Timestamp last = whole.events.time.back();
+  using Names = std::vector<std::string>;
+  const auto append = [&](const Names& src, const Names& dst, const std::vector<Timestamp>& time,
+                          std::vector<float> features) {
+    live.append(NewEvents{src, dst, time, {std::move(features), 3}});
+  };
+  EXPECT_TRUE(fails(
+      [&] {
+        append({"1", "2"}, {"3"}, {last, last}, {1, 2, 3, 4, 5, 6});
+      },
+      {"differ in length"}));
+  EXPECT_TRUE(fails([&] { append({"1"}, {"2"}, {last}, {1, 2}); }, {"3 per event"}));
+  EXPECT_TRUE(fails(
+      [&] {
+        append({"1", "2"}, {"2", "3"}, {last, last - 1}, {1, 2, 3, 4, 5, 6});
+      },
+      {"event 1501", "precedes"}));
+  EXPECT_TRUE(fails(
+      [&] {
+        append({"1", "2"}, {"2", "x"}, {last, last}, {1, 2, 3, 4, 5, 6});
+      },
+      {"node 'x'"}));
+  EXPECT_EQ(live.position().events, whole.events.size());
+  append({"1", "60"}, {"60", "2"}, {last, last + 1}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(live.position().events, whole.events.size() + 2);
+  EXPECT_EQ(live.position().nodes, 61);
+  EXPECT_EQ(live.find("60", /*as_source=*/false), 60);
+  EXPECT_EQ(live.find("61", /*as_source=*/false), kNoNode);
 }
 
 }  // namespace
