@@ -115,7 +115,7 @@ class Reader : private YamlFile {
         }
         all.push_back({name, {}, entry.Mark()});
       } else if (entry.IsMap() && entry.size() == 1) {
-        const YAML::Node& given = entry.begin()->second;
+        const YAML::Node given = entry.begin()->second;  // the iterator owns what it shows
         all.push_back({text(entry.begin()->first),
                        networks ? network_options(given) : options(given), entry.Mark()});
       } else {
