@@ -35,14 +35,19 @@ class CMakeBuild(build_ext):
                 sys.exit(f"{program} is missing: packages.txt lists what is needed to build")
         target = pathlib.Path(self.get_ext_fullpath(extension.name)).resolve().parents[1]
         build = pathlib.Path(self.build_temp).resolve()
-        subprocess.check_call([
+        configured = subprocess.run([
             "cmake", "-G", "Ninja", "-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=Release",
-            "-DBUILD_TESTING=OFF", "-DCURNM_WERROR=OFF", "-DCURNM_PYTHON_DIR=.",
+            "-DBUILD_TESTING=OFF", "-DCURNM_WERROR=OFF", "-DCURNM_PYTHON=ON", "-DCURNM_PYTHON_DIR=.",
             f"-DCMAKE_PREFIX_PATH={torch.utils.cmake_prefix_path}",
             f"-DPython_EXECUTABLE={sys.executable}"])
+        if configured.returncode != 0:
+            sys.exit("CMake misses something (its message is above): packages.txt lists the Debian "
+                     "packages that curnm is built with; the module needs pybind11-dev and "
+                     "python3-dev besides")
         subprocess.check_call(["cmake", "--build", build, "--target", "curnm_python"])
         subprocess.check_call(["cmake", "--install", build, "--component", "python3-curnm",
                                "--prefix", target])
+        shutil.rmtree(target / "share")  # what a Debian package has besides
 
 
 setup(

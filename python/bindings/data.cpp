@@ -165,9 +165,46 @@ void put_rows(const std::vector<From>& values, std::int64_t begin, std::int64_t 
   std::copy(values.begin(), values.end(), rows + begin * width);
 }
 
+/// Where the neighbours of questions go: new arrays, or those of an earlier call.
+struct NeighborArrays {
+  NeighborArrays(std::int64_t rows, std::int64_t k)
+      : nodes({rows, k}), times({rows, k}), events({rows, k}), counts(rows) {}
+  NeighborArrays(const py::tuple& given, std::int64_t rows, std::int64_t k)
+      : nodes(taken<Nodes>(given, 0)),
+        times(taken<Times>(given, 1)),
+        events(taken<Nodes>(given, 2)),
+        counts(taken<Nodes>(given, 3)) {
+    check(nodes, {rows, k});
+    check(times, {rows, k});
+    check(events, {rows, k});
+    check(counts, {rows});
+  }
+
+  Nodes nodes;
+  Times times;
+  Nodes events;
+  Nodes counts;
+
+ private:
+  template <class Array>
+  static Array taken(const py::tuple& given, std::size_t column) {
+    if (given.size() != 4 || !py::isinstance<Array>(given[column])) {
+      fail("out is not what an earlier call returned");
+    }
+    return given[column].cast<Array>();
+  }
+  static void check(const py::array& array, const std::vector<py::ssize_t>& shape) {
+    if (!std::equal(shape.begin(), shape.end(), array.shape(), array.shape() + array.ndim())) {
+      fail("out is what a call with another number of questions or another k returned");
+    }
+    if (!array.writeable()) fail("out may not be written");
+  }
+};
+
 /// Answers questions about nodes, pairs and times from all events of a network.
 py::tuple sample_neighbors(const Network& network, const Nodes& nodes, const Times& times,
-                           std::int64_t k, const std::string& strategy, std::uint64_t seed) {
+                           std::int64_t k, const std::string& strategy, std::uint64_t seed,
+                           const std::optional<py::tuple>& out) {
   const std::vector<NodeId> roots = to_nodes(nodes, network.dataset.events.num_nodes, "nodes");
   const std::span<const Timestamp> at = to_times(times, "times");
   if (roots.size() != at.size()) fail("{} nodes and {} times", roots.size(), at.size());
@@ -177,14 +214,11 @@ py::tuple sample_neighbors(const Network& network, const Nodes& nodes, const Tim
     fail("strategy '{}': there are recent and uniform", quotable(strategy));
   }
   const auto rows = std::ssize(roots);
-  Nodes found({rows, k});
-  Times when({rows, k});
-  Nodes events({rows, k});
-  Nodes counts(rows);
-  std::int64_t* const to_found = found.mutable_data();
-  Timestamp* const to_when = when.mutable_data();
-  std::int64_t* const to_events = events.mutable_data();
-  std::int64_t* const to_counts = counts.mutable_data();
+  NeighborArrays found = out ? NeighborArrays(*out, rows, k) : NeighborArrays(rows, k);
+  std::int64_t* const node_rows = found.nodes.mutable_data();
+  Timestamp* const time_rows = found.times.mutable_data();
+  std::int64_t* const event_rows = found.events.mutable_data();
+  std::int64_t* const count_rows = found.counts.mutable_data();
   {
     const py::gil_scoped_release release;
     const NeighborSampler sampler(
@@ -194,16 +228,18 @@ py::tuple sample_neighbors(const Network& network, const Nodes& nodes, const Tim
     const Rng key(seed, Stream::kNeighbors);
     in_blocks(rows, k, [&](std::int64_t begin, std::int64_t end) {
       const Roots all{roots, at};
-      const std::vector<Neighbors> layers = sampler.sample({all.nodes.subspan(index(begin), index(end - begin)),
-                      all.times.subspan(index(begin), index(end - begin))},
-                     key);
-      put_rows(layers.front().nodes, begin, k, to_found);
-      put_rows(layers.front().times, begin, k, to_when);
-      put_rows(layers.front().events, begin, k, to_events);
-      put_rows(layers.front().counts, begin, 1, to_counts);
+      const std::vector<Neighbors> layers =
+          sampler.sample({all.nodes.subspan(index(begin), index(end - begin)),
+                          all.times.subspan(index(begin), index(end - begin))},
+                         key);
+      put_rows(layers.front().nodes, begin, k, node_rows);
+      put_rows(layers.front().times, begin, k, time_rows);
+      put_rows(layers.front().events, begin, k, event_rows);
+      put_rows(layers.front().counts, begin, 1, count_rows);
     });
   }
-  return py::make_tuple(std::move(found), std::move(when), std::move(events), std::move(counts));
+  return py::make_tuple(std::move(found.nodes), std::move(found.times), std::move(found.events),
+                        std::move(found.counts));
 }
 
 py::tuple partners_before(const Network& network, const Nodes& nodes, const Times& times) {
@@ -252,7 +288,8 @@ py::array pair_statistics(const Network& network, const EventLog& fitted_to, con
 
 void bind_sampling(py::module_& module) {
   module.def("neighbors", &sample_neighbors, py::arg("network"), py::arg("nodes").noconvert(),
-             py::arg("times").noconvert(), py::arg("k"), py::arg("strategy"), py::arg("seed"));
+             py::arg("times").noconvert(), py::arg("k"), py::arg("strategy"), py::arg("seed"),
+             py::arg("out"));
   module.def("partners_before", &partners_before, py::arg("network"), py::arg("nodes").noconvert(),
              py::arg("times").noconvert());
   module.def(

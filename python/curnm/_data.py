@@ -113,7 +113,8 @@ def _count_nodes(src: np.ndarray, dst: np.ndarray, node_features: ArrayLike) -> 
 
 def load(data: Any, **options: Value) -> Dataset:
     """A network from what every command takes as DATA: a folder that `curnm import` wrote, a table or
-    folder in any known format, `synthetic[:preset]`; also a pandas frame or a Parquet file.
+    folder in any known format, `synthetic[:preset]`; also a pandas frame, or a Parquet file where pandas
+    can read one (it needs pyarrow or fastparquet, which Debian 12 does not have).
 
     Options are those of reading, as in `curnm import --help`: src_column="from", empty="drop".
 
@@ -297,15 +298,18 @@ class Neighbors(NamedTuple):
 
 
 def neighbors(data: Dataset, nodes: ArrayLike, times: ArrayLike, k: int = 10,
-              strategy: str = "recent", seed: int = 0) -> Neighbors:
+              strategy: str = "recent", seed: int = 0, out: Neighbors | None = None) -> Neighbors:
     """Up to k events of each node strictly before its time: the newest ("recent") or "uniform" ones.
+    out: what an earlier call of the same size returned, to be written over. New memory costs about as
+    much as finding what is put into it.
 
     >>> curnm.neighbors(data, [2], [5.0], k=2).nodes
     array([[0, 1]])
     """
     nodes = _arrays.nodes(nodes, "nodes")
     return Neighbors(*_core.neighbors(data._network, nodes,
-                                      _arrays.times(times, "times", len(nodes)), k, strategy, seed))
+                                      _arrays.times(times, "times", len(nodes)), k, strategy, seed,
+                                      out))
 
 
 class History(NamedTuple):

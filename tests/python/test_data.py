@@ -20,13 +20,15 @@ def test_frames_are_read_as_tables():
     assert data.edge_features.tolist() == [[0.5], [1.5]]
 
 
-def test_parquet_files_are_read_as_frames(tmp_path):
+def test_parquet_files_are_read_as_frames(tmp_path, monkeypatch):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"src": [1, 2], "dst": [1, 1], "time": [5.5, 6.5]})
     try:
         frame.to_parquet(tmp_path / "e.parquet")
-    except ImportError:
-        pytest.skip("pandas has nothing to read Parquet files with")
+    except ImportError:  # neither pyarrow nor fastparquet: at least what we make of what they read
+        with pytest.raises(ImportError, match="pyarrow"):
+            curnm.load(tmp_path / "e.parquet")
+        monkeypatch.setattr(pandas, "read_parquet", {str(tmp_path / "e.parquet"): frame}.get)
     assert curnm.load(tmp_path / "e.parquet").digest() == curnm.load(frame).digest()
 
 
@@ -63,11 +65,31 @@ def test_long_calls_are_many_short_ones(data):
                  for a, b in zip(cuts, cuts[1:])]
         for i, column in enumerate(whole):
             assert np.array_equal(column, np.concatenate([part[i] for part in parts]))
+        over = curnm.neighbors(data, v, t, k, strategy)
+        again = curnm.neighbors(data, u, t, k, strategy, seed=4, out=over)
+        for column, before, expected in zip(again, over, whole):
+            assert column is before and np.array_equal(column, expected)
     statistics = curnm.pair_statistics(data, u, v, t)
     assert np.array_equal(statistics, np.concatenate(
         [curnm.pair_statistics(data, u[a:b], v[a:b], t[a:b]) for a, b in zip(cuts, cuts[1:])]))
     assert curnm.neighbors(data, [], []).nodes.shape == (0, 10)
     assert curnm.pair_statistics(data, [], [], []).shape == (0, 25)
+
+
+def test_what_cannot_be_written_over(data):
+    asked = (data, [1, 2], [9.0, 9.0])
+    found = curnm.neighbors(*asked, k=3)
+    for out in ((), found[:3], ([1], [2], [3], [4]), [*found], tuple(a.astype("f4") for a in found),
+                tuple(a[::-1] for a in found)):
+        with pytest.raises((curnm.Error, TypeError)):
+            curnm.neighbors(*asked, k=3, out=out)
+    with pytest.raises(curnm.Error, match="another k"):
+        curnm.neighbors(*asked, k=4, out=found)
+    with pytest.raises(curnm.Error, match="another number of questions"):
+        curnm.neighbors(data, [1], [9.0], k=3, out=found)
+    found.times.flags.writeable = False
+    with pytest.raises(curnm.Error, match="may not be written"):
+        curnm.neighbors(*asked, k=3, out=found)
 
 
 def test_nothing_is_known_of_the_time_itself(data):
