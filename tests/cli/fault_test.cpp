@@ -77,13 +77,19 @@ class Faults : public testing::Cli {
           "options: {epochs: 2, width: 8, time-width: 4, batch: 100}\n");
     ASSERT_EQ(in("clean", "generate --nodes 30 --events 600 --communities 3 --out net").exit_code,
               0);
-    write("clean/events.csv", "src,dst,time\n1,2,1\n2,3,2\n3,1,2\n1,2,5\n");
+    write("clean/events.csv", table(2000));
   }
 
   /// A command in a folder; with words before it, such as variables.
   CommandResult in(const std::string& place, const std::string& command,
                    const std::string& before = "") const {
     return shell(fmt::format("cd {} && {} {} {}", place, before, CURNM_BINARY, command));
+  }
+  /// Large enough that reading it takes large allocations.
+  static std::string table(int events) {
+    std::string text = "src,dst,time\n";
+    for (int i = 0; i < events; ++i) text += fmt::format("{},{},{}\n", i % 40, 50 + i % 30, i);
+    return text;
   }
   CommandResult with_fault(const std::string& place, const std::string& command, std::uint64_t at,
                            const std::string& kind) const {
@@ -240,7 +246,7 @@ TEST_F(Faults, Import) {
 
 TEST_F(Faults, ReplacedImport) {
   ASSERT_EQ(in("clean", "import events.csv --out imported").exit_code, 0);
-  write("clean/events.csv", "src,dst,time\n1,2,1\n2,3,2\n");
+  write("clean/events.csv", table(1500));
   const std::string command = "import events.csv --out imported --force";
   try_all(
       command, /*sample=*/4,
