@@ -98,7 +98,8 @@ std::string in_words(const PairFacts& facts, std::string_view src, std::string_v
   }
   const auto next = [&](std::int64_t count, std::string_view of, std::string_view to) {
     if (count == 0) return;
-    text += fmt::format("; {} from whom {} met last to {}", counted(count, "step"), of, to);
+    text += fmt::format("; others went on from the last partner of {} to {} {}", of, to,
+                        counted(count, "time"));
   };
   next(facts.next_v[0].went_on.count, src, dst);
   next(facts.next_u[0].went_on.count, dst, src);

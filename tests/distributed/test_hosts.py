@@ -203,9 +203,12 @@ def test_other_options_are_named(four_hosts, data, tmp_path, option, difference)
 def test_another_version_is_named(four_hosts, data, tmp_path):
     version = run([CURNM, "--version"], tmp_path).split()[-1]
     other = version[:-1] + ("0" if version[-1] != "0" else "1")
+    for name in ("curnm", "curnm-torch"):
+        program = tmp_path / name
+        known = pathlib.Path(CURNM).with_name(name).read_bytes()
+        program.write_bytes(known.replace(version.encode(), other.encode()))
+        program.chmod(0o755)
     program = tmp_path / "curnm"
-    program.write_bytes(pathlib.Path(CURNM).read_bytes().replace(version.encode(), other.encode()))
-    program.chmod(0o755)
     assert other in run([program, "--version"], tmp_path)
     training = Training(four_hosts, tmp_path, size=2)
     training.start(0, train(data))

@@ -81,7 +81,7 @@ TEST(PairInWordsTest, LiteralSentences) {
             "events with 30 partners, one in 24 hours on average; bob was last active 2 hours ago, "
             "9 events with 2 partners; since then 1 event of ann and 20 of bob; 6 of the newest 32 "
             "events of ann with bob; 3 of the newest 9 events of bob with ann; 5 common partners "
-            "among the newest 32; 12 steps from whom ann met last to bob");
+            "among the newest 32; others went on from the last partner of ann to bob 12 times");
   facts = {.u = {.events = 2, .partners = 1, .first = 3, .last = 5},
            .v = {.events = 2, .partners = 1, .first = 3, .last = 5},
            .uv = {2, 5},

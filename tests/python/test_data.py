@@ -73,7 +73,7 @@ def test_long_calls_are_many_short_ones(data):
     assert np.array_equal(statistics, np.concatenate(
         [curnm.pair_statistics(data, u[a:b], v[a:b], t[a:b]) for a, b in zip(cuts, cuts[1:])]))
     assert curnm.neighbors(data, [], []).nodes.shape == (0, 10)
-    assert curnm.pair_statistics(data, [], [], []).shape == (0, 25)
+    assert curnm.pair_statistics(data, [], [], []).shape == (0, 33)
 
 
 def test_what_cannot_be_written_over(data):
