@@ -85,9 +85,8 @@ int become_curnm_torch(char** argv) {
     say("curnm: cannot start {}: {}\n", place.string(), std::generic_category().message(errno));
     return 1;
   }
-  say("curnm: this command needs the program curnm-torch, which is neither {} nor {}: it belongs "
-      "to "
-      "this one, so copy or install both\n",
+  say("curnm: this command needs the program curnm-torch, which is neither {} nor {}: the two "
+      "belong together, so copy or install both\n",
       places[0].string(), places[1].string());
   return 1;
 }
