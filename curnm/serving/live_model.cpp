@@ -230,7 +230,7 @@ struct LiveModel::Parts {
     const EventId cut = rest.dropped - network.dropped();
     asked = {};
     if (!is_stateless) {
-      present->replay.advance_to(present->replay.position());
+      show(present->replay.position());
       if (cut > 0) present->model.model->drop_events(cut);
       present->replay.begin_at(present->replay.position() - cut);
       shown = present->replay.position();
@@ -424,9 +424,7 @@ struct LiveModel::Parts {
     std::vector<Tensor> state;
     if (!is_stateless) {
       const auto lock = write_lock();
-      Replay& replay = present->replay;
-      replay.advance_to(replay.position());
-      shown = replay.position();
+      show(present->replay.position());
       state_events = network.dropped() + shown;
       state = present->model.state();
     }
@@ -528,8 +526,7 @@ struct LiveModel::Parts {
       } else if (trained.state_events > 0) {
         begin_at_saved_state(trained, *present);
       }
-      present->replay.advance_to(network.log().size());
-      shown = network.log().size();
+      show(network.log().size());
     }
     forget();
   }
@@ -624,8 +621,9 @@ LiveModel::Ranking LiveModel::top(const std::string& src, std::optional<Timestam
       const Prediction& one = found[index(i)];
       ranking.answers.push_back({network.name(one.node), one.logit});
     }
-    if (explain)
+    if (explain) {
       parts_->explain(model, source, std::span(found).first(index(count)), t, question, ranking);
+    }
   });
   return ranking;
 }
@@ -698,8 +696,7 @@ void LiveModel::top(std::span<const NodeId> sources, Timestamp t, const TopQuery
     if (network.events_before(t) == 0) fail("nothing has happened before time {}", t);
     Choices choices(network.past(), network.log().num_nodes, network.destinations(t, least),
                     network.has_loops(t, least), t);
-    NodeEmbeddings embeddings(model, choices.num_nodes(), t, parts_->trained.seed);
-    rank_destinations(model, embeddings, choices, sources, query, answer);
+    rank_destinations(model, *parts_->embeddings_at(model, t), choices, sources, query, answer);
   });
 }
 
