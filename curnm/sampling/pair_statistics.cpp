@@ -13,7 +13,7 @@
 namespace curnm {
 namespace {
 
-constexpr std::size_t kLastMet = 2;
+constexpr std::size_t kLastMet = PairFacts::kLastMet;
 constexpr std::int64_t kRowsPerThread = 256;  // at least
 
 float log_count(std::int64_t count) {

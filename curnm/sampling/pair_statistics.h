@@ -131,8 +131,9 @@ struct PairFacts {
     Activity went_on;
     std::int64_t events = 0;
   };
-  std::array<Next, 2> next_v;  // to v, from whom u met last and from the one before
-  std::array<Next, 2> next_u;  // to u, from v's
+  static constexpr std::size_t kLastMet = 2;
+  std::array<Next, kLastMet> next_v;  // to v, from whom u met last and from the one before
+  std::array<Next, kLastMet> next_u;  // to u, from v's
 };
 /// For each link.
 std::vector<PairFacts> pair_facts(const Past& past, const Links& links);
@@ -155,7 +156,7 @@ class PairStatistics {
   Node node(NodeId node, Timestamp t) const;
   std::span<const NodeId> recent(const Node& node) const;
   void find_last_met(Node& node) const;
-  std::array<PairFacts::Next, 2> next(const Node& node, NodeId to) const;
+  std::array<PairFacts::Next, PairFacts::kLastMet> next(const Node& node, NodeId to) const;
   std::int64_t common_partners(const Node& u, const Node& v) const;
   /// All but the common partners.
   PairFacts facts(const Links& links, std::int64_t link, const Node& u, const Node& v,
