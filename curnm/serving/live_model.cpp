@@ -32,8 +32,8 @@ std::int64_t room_for(std::int64_t rows) { return rows + std::max<std::int64_t>(
 
 /// What decides the state of a model after some events.
 std::string identity_of(const TrainedModel& model) {
-  std::string text =
-      fmt::format("{} {} {} {}", model.model, model.decoder, model.batch, model.seed);
+  std::string text = fmt::format("{} {} {} {} {}", model.model, model.decoder, model.batch,
+                                 model.seed, model.input_seed);
   for (const auto& [name, tensor] : model.tensors->tensors) {
     if (!name.starts_with("model/") && !name.starts_with("decoder/")) continue;
     const Tensor values = tensor.contiguous();
@@ -103,7 +103,7 @@ struct LiveModel::Parts {
         model_identity(identity_of(trained)),
         keep(kept),
         network(base, keep) {
-    make_room();
+    make_room(network.log().num_nodes, network.log().size());
     begin_present(make_follower(trained, view()));
     is_stateless = present->model.state().empty();
     if (!is_stateless) {
@@ -115,11 +115,12 @@ struct LiveModel::Parts {
 
   // ------------------------------------------------------------------ growing
 
-  /// Tensors and models with room for more nodes and events than there are.
-  void make_room() {
+  /// Tensors with room for more than so many nodes and events. Models made before lack it.
+  void make_room(std::int64_t nodes, std::int64_t events) {
+    past.reset();
     const Device device(trained.device);
-    node_room = static_cast<NodeId>(std::min<std::int64_t>(room_for(network.log().num_nodes),
-                                                           std::numeric_limits<NodeId>::max()));
+    node_room = static_cast<NodeId>(
+        std::min<std::int64_t>(room_for(nodes), std::numeric_limits<NodeId>::max()));
     if (base.node_features.width > 0) {  // nobody is born where all nodes have features
       node_room = network.log().num_nodes;
       if (!node_features.defined()) {
@@ -127,7 +128,7 @@ struct LiveModel::Parts {
       }
     }
     if (base.edge_features.width == 0) return;  // then events take no room in a model
-    event_room = room_for(network.log().size());
+    event_room = room_for(events);
     const Tensor known = edge_features.defined()
                              ? edge_features
                              : to_tensor(base.edge_features, trained.scales.edges, device);
@@ -145,8 +146,8 @@ struct LiveModel::Parts {
   }
 
   /// The present model anew, for more room; it goes on where it was.
-  void move_to_new_room() {
-    make_room();
+  void move_to_new_room(std::int64_t nodes, std::int64_t events) {
+    make_room(nodes, events);
     auto larger = make_follower(trained, view());
     if (!is_stateless) {
       show(present->replay.position());
@@ -170,9 +171,11 @@ struct LiveModel::Parts {
   /// REQUIRES: nobody reads; at most a batch.
   void append_part(const StreamEvents& events, std::int64_t begin, std::int64_t end) {
     const NoGradGuard no_grad;
-    const bool node_room_left =
-        network.log().num_nodes + 2 * (end - begin) <= node_room || base.node_features.width > 0;
-    if (!node_room_left || network.log().size() + (end - begin) > event_room) move_to_new_room();
+    const std::int64_t nodes_then = network.most_nodes_with(events, begin, end);
+    const std::int64_t events_then = network.log().size() + (end - begin);
+    if (nodes_then > node_room || events_then > event_room) {
+      move_to_new_room(nodes_then, events_then);
+    }
     const std::int64_t width = base.edge_features.width;
     for (std::int64_t i = begin; i < end; ++i) {
       const std::span<const float> all = events.features;
@@ -289,6 +292,7 @@ struct LiveModel::Parts {
       const auto lock = write_lock();
       const Timestamp t = asked_time(time);
       const EventId known = network.events_before(t);
+      check_kept(known);
       if (known < present->replay.position()) break;
       if (shown != known) show(known);
       if (tries == kTries) return ask(present->model, t);
@@ -317,10 +321,8 @@ struct LiveModel::Parts {
             "a memory as of an earlier time would need events that have been forgotten (--keep): "
             "ask about times since the newest whole batch");
       }
-      if (!past || past->replay.position() > known || past_room != node_room ||
-          past_first != network.first_kept()) {
+      if (!past || past->replay.position() > known || past_first != network.first_kept()) {
         past = make_follower(trained, view());
-        past_room = node_room;
         past_first = network.first_kept();
         if (trained.state_events > 0 && trained.state_events <= known) {
           begin_at_saved_state(trained, *past);
@@ -514,7 +516,7 @@ struct LiveModel::Parts {
       network.append(events.src[index(i)], events.dst[index(i)], events.time[index(i)]);
     }
     if (forgotten) network.finish_resume(*forgotten);
-    make_room();
+    make_room(network.log().num_nodes, network.log().size());
     for (std::int64_t i = 0; i < events.size(); ++i) {
       put_features(first + i,
                    std::span<const float>(events.features).subspan(index(i * width), index(width)));
@@ -552,7 +554,6 @@ struct LiveModel::Parts {
   std::shared_mutex mutex;  // of everything above
   std::timed_mutex past_mutex;
   std::unique_ptr<Follower> past;
-  NodeId past_room = 0;
   EventId past_first = 0;
 };
 

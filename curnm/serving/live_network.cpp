@@ -108,6 +108,18 @@ void LiveNetwork::check_names(const StreamEvents& events) const {
   }
 }
 
+std::int64_t LiveNetwork::most_nodes_with(const StreamEvents& events, std::int64_t begin,
+                                          std::int64_t end) const {
+  if (has_node_features_) return num_nodes_;
+  if (named_) return num_nodes_ + 2 * (end - begin);
+  // Numbers may skip some, which are born as well.
+  NodeId last = num_nodes_ - 1;
+  for (std::int64_t i = begin; i < end; ++i) {
+    last = std::max({last, parse_number(events.src[index(i)]), parse_number(events.dst[index(i)])});
+  }
+  return std::int64_t{last} + 1;
+}
+
 NodeId LiveNetwork::number(std::string_view name) {
   const NodeId node = named_ ? ids_.intern(name) : parse_number(name);
   CURNM_ASSERT(node != kNoNode);

@@ -91,6 +91,10 @@ class LiveNetwork {
   /// Throws Error unless all nodes are known or can be born, `most_new` of them at most.
   void check_names(const StreamEvents& events) const;
 
+  /// As many nodes as there may be at most after events begin .. end-1 of these, which are checked.
+  std::int64_t most_nodes_with(const StreamEvents& events, std::int64_t begin,
+                               std::int64_t end) const;
+
   /// REQUIRES: resolved and checked; times do not decrease.
   void append(std::string_view src, std::string_view dst, Timestamp time);
 

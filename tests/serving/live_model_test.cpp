@@ -222,17 +222,58 @@ INSTANTIATE_TEST_SUITE_P(Registry, EveryLiveModel,
 // There is room for 1,024 more events at first.
 TEST(LiveModelTest, MoreEventsThanThereIsRoomFor) {
   const Dataset whole = whole_network(/*features=*/true);
-  const Dataset base = whole.head({400, whole.events.num_nodes});
-  const StreamEvents events = what_follows(whole, 400);
+  const Dataset base = whole.head({250, whole.events.num_nodes});
+  const StreamEvents events = what_follows(whole, 250);
   ASSERT_GT(events.size(), 1024);
   const TrainedModel made = trained("tgn", base);
   for (const Keep& keep : {Keep{}, Keep{.events = 300}}) {
     LiveModel live(made, base, keep);
+    if (keep.everything()) {  // makes a model for earlier times
+      live.top("3", base.events.time[150], 5, Question::kDestination, Seen::kIncluded);
+    }
     for (std::int64_t begin = 0; begin < events.size(); begin += 90) {
       live.append(part(events, begin, std::min(events.size(), begin + 90)));
       live.top("3", std::nullopt, 5, Question::kDestination, Seen::kIncluded);
     }
     const Predictor predictor(made, grown(base, events), keep);
+    const EventLog& log = predictor.dataset().events;
+    const Timestamp now = std::nextafter(log.time.back(), -kNever);
+    expect_same_answers(live, predictor, now, std::nullopt);
+    if (keep.everything()) {  // that model needs the room as well
+      expect_same_answers(live, predictor, log.time[1390], log.time[1390]);
+    }
+  }
+}
+
+// A batch may be larger than the room that is left.
+TEST(LiveModelTest, MoreEventsAtOnceThanThereIsRoomFor) {
+  const Dataset whole = whole_network(/*features=*/true);
+  const Dataset base = whole.head({300, whole.events.num_nodes});
+  const StreamEvents events = what_follows(whole, 300);
+  ASSERT_GT(events.size(), 1024);
+  const TrainedModel made = trained("tgn", base, {{"epochs", "1"}, {"evaluation-batch", "5000"}});
+  LiveModel live(made, base);
+  live.append(events);
+  const Predictor predictor(made, grown(base, events));
+  const Timestamp now = std::nextafter(predictor.dataset().events.time.back(), -kNever);
+  expect_same_answers(live, predictor, now, std::nullopt);
+}
+
+// Nodes that are numbers may be born in any order, those before them as well.
+TEST(LiveModelTest, NodesWithNumbersFarUpAreBorn) {
+  const Dataset whole = whole_network();
+  const Dataset base = whole.head({400, whole.events.num_nodes});
+  StreamEvents events = what_follows(whole, 400);
+  const std::int64_t far = base.events.num_nodes + 2 * events.size() - 1;
+  ASSERT_GT(far, 2000);
+  events.dst.front() = std::to_string(far);
+  for (const std::string model : {"light", "tgn", "jodie", "dysat"}) {
+    const TrainedModel made = trained(model, base);
+    LiveModel live(made, base);
+    live.resolve(events);
+    live.append(events);
+    EXPECT_EQ(live.position().nodes, far + 1);
+    const Predictor predictor(made, grown(base, events));
     const Timestamp now = std::nextafter(predictor.dataset().events.time.back(), -kNever);
     expect_same_answers(live, predictor, now, std::nullopt);
   }
