@@ -47,7 +47,7 @@ struct DysatOptions {
 ///
 /// Snapshots have equal length and end at the batch's first event, so that a node's embedding is
 /// shared by all roots of that node in the batch. Networks without node features get random ones
-/// that depend on the seed alone.
+/// that depend on the input seed alone.
 class Dysat final : public Model {
  public:
   Dysat(const DysatOptions& options, const ModelContext& context)
@@ -59,7 +59,7 @@ class Dysat final : public Model {
     features_ = context.node_features;
     if (!features_.defined()) {
       features_ = at::empty({context.num_nodes, kRandomFeatures}, context.device);
-      keyed_uniform_(features_, 1, Rng(context.seed, Stream::kRandomFeatures));
+      keyed_uniform_(features_, 1, Rng(context.input_seed, Stream::kRandomFeatures));
     }
     input_ = register_module("input", std::make_shared<Linear>(features_.size(1), options.width));
     const AttentionOptions layer{.width = options.width,

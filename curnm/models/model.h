@@ -22,7 +22,8 @@ struct ModelContext {
   Tensor node_features;      // [N,F]; undefined where there are none
   Timestamp first_time = 0;  // of the training period
   Timestamp last_time = 0;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;        // of the initial parameters
+  std::uint64_t input_seed = 0;  // of random inputs, which the parameters belong to
   Device device = at::kCPU;
   Path path = Path::kFast;
 };

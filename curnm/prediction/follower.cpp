@@ -24,6 +24,7 @@ std::unique_ptr<Follower> make_follower(const TrainedModel& trained,
                                                    .first_time = trained.first_time,
                                                    .last_time = trained.last_time,
                                                    .seed = trained.seed,
+                                                   .input_seed = trained.input_seed,
                                                    .device = device,
                                                    .path = trained.path});
   const std::shared_ptr<Decoder> decoder =

@@ -104,7 +104,8 @@ TrainedModel model_of(const std::shared_ptr<const TensorFile>& contents) {
                      .edge_features = json_integer(document, "edge_features", 0, kMost)};
   check_saved(model.outputs == 1 || model.outputs == std::ssize(kQuestions),
               "its outputs answer other questions than those of this program");
-  // Files of earlier programs do not say it.
+  // Files of earlier programs do not say these two.
+  model.input_seed = document.value("input_seed", model.seed);
   model.first_unseen = document.contains("first_unseen")
                            ? json_integer(document, "first_unseen", 0, model.extent.events)
                            : model.extent.events;
@@ -138,6 +139,7 @@ void save_model(const TrainedModel& model, const std::filesystem::path& file) {
                        {"decoder_options", to_json(decoder_options)},
                        {"outputs", model.outputs},
                        {"seed", model.seed},
+                       {"input_seed", model.input_seed},
                        {"plain_path", model.path == Path::kPlain},
                        {"device", model.device},
                        {"batch", model.batch},

@@ -26,6 +26,7 @@ struct TrainedModel {
   Options decoder_options;
   std::int64_t outputs = 1;  // of the decoder
   std::uint64_t seed = 0;
+  std::uint64_t input_seed = 0;  // that of the first training where warm starts followed
   Path path = Path::kFast;
   std::string device = "cpu";
   std::int64_t batch = 200;  // events that are observed at once

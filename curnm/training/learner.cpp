@@ -81,6 +81,10 @@ TrainingTimes training_times(const RunSpec& spec, const LinkTask& task) {
   return {task.train().log.time.front(), task.train().log.time.back()};
 }
 
+std::uint64_t input_seed(const RunSpec& spec) {
+  return spec.init != nullptr ? spec.init->input_seed : spec.train.seed;
+}
+
 Learner make_learner(const RunSpec& spec, const LinkTask& task) {
   const TrainOptions& train = spec.train;
   const Device device = find_device(train.device);
@@ -98,6 +102,7 @@ Learner make_learner(const RunSpec& spec, const LinkTask& task) {
                   .first_time = times.first,
                   .last_time = times.last,
                   .seed = train.seed,
+                  .input_seed = input_seed(spec),
                   .device = device,
                   .path = train.path});
   const std::int64_t width = learner.model->width();

@@ -35,6 +35,8 @@ struct TrainingTimes {
   Timestamp last = 0;
 };
 TrainingTimes training_times(const RunSpec& spec, const LinkTask& task);
+/// The seed of random inputs: a warm start goes on with those that its weights belong to.
+std::uint64_t input_seed(const RunSpec& spec);
 
 /// The learner of a run, ready for its first step. REQUIRES: `complete` has been called on the
 /// spec; the task outlives the learner. Throws UsageError for options that are impossible on this

@@ -38,6 +38,7 @@ TrainedModel trained_model_of(const RunSpec& spec, const LinkTask& task, const L
           .decoder_options = spec.decoder,
           .outputs = learner.decoder->outputs(),
           .seed = spec.train.seed,
+          .input_seed = input_seed(spec),
           .path = spec.train.path,
           .device = spec.train.device,
           .batch = spec.task.evaluation_batch,

@@ -446,5 +446,31 @@ TEST(ModelFileTest, ForgedContentsAreRefused) {
           [](TensorFile& forged) { forged.tensors.at("state/2").fill_(-2); });
 }
 
+// DySAT gives nodes random inputs, and its weights belong to those that they were trained on.
+TEST(PredictorTest, AWarmStartWithAnotherSeedKeepsTheInputsOfItsWeights) {
+  const Dataset dataset = network();
+  const auto first =
+      std::make_shared<const TrainedModel>(trained("dysat", dataset, {{"seed", "1"}}));
+  const GivenOptions given = {{"miner", "random"}, {"epochs", "1"}, {"learning-rate", "1e-9"}};
+  TrainingSession session(resolve_run(given, first), dataset);
+  testing::train(session);
+  const TrainedModel second = session.trained_model();
+  EXPECT_EQ(second.seed, 0U);
+
+  const TemporaryFolder folder;
+  save_model(second, folder.path() / "model");
+  const Predictor before(*first, dataset);
+  const Predictor after(load_model(folder.path() / "model"), dataset);
+  // Few nodes have so many neighbours that some are drawn, which depends on the seed.
+  const Timestamp early = dataset.events.time[60];
+  const std::vector<NodeId> src(20, 3);
+  std::vector<NodeId> dst(20);
+  std::iota(dst.begin(), dst.end(), 0);
+  const std::vector<Timestamp> times(20, early);
+  const auto expected = before.score({src, dst, times}, Question::kDestination);
+  const auto found = after.score({src, dst, times}, Question::kDestination);
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-4);
+}
+
 }  // namespace
 }  // namespace curnm
