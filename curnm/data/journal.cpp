@@ -318,6 +318,8 @@ void Journal::commit(std::span<const JournalRecord> records) {
   if (::fdatasync(descriptor_) != 0) {
     const int reason = errno;
     failed_ = true;
+    // What was refused should not be there after a restart, if the disk still can do that.
+    if (::ftruncate(descriptor_, current_bytes_) == 0) ::fdatasync(descriptor_);
     fail_os(fmt::format("cannot sync {}", current_.string()), reason);
   }
   current_bytes_ += std::ssize(bytes);
@@ -326,6 +328,7 @@ void Journal::commit(std::span<const JournalRecord> records) {
 }
 
 void Journal::rotate() {
+  if (failed_) return;  // its end may be torn, which only the last segment may be
   if (current_bytes_ > static_cast<std::int64_t>(kHeaderSize)) begin_segment();
 }
 
