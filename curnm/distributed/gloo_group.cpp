@@ -211,18 +211,13 @@ class GlooGroup final : public Group {
   std::string name_of(int rank) const override { return names_[static_cast<std::size_t>(rank)]; }
 
   void sum(std::span<float> values) override {
+    if (size_ == 2) return sum_of_two(values);
+    // Each adds up a slice of its own, and gives it to all.
     const auto count = static_cast<std::int64_t>(values.size());
     const std::int64_t slice = (count + size_ - 1) / size_;
-    // With two ranks each sends everything to the other; with more, each adds up its own slice.
-    const bool sliced = size_ > 2;
-    at::Tensor own = at::empty({sliced ? slice * size_ : count}, at::kFloat);
+    at::Tensor own = at::empty({slice * size_}, at::kFloat);
     std::memcpy(own.data_ptr(), values.data(), values.size_bytes());
-    at::Tensor all = at::empty({sliced ? slice * size_ : count * size_}, at::kFloat);
-    if (!sliced) {
-      exchange_all(all, own, own.nbytes());
-      add_in_order(all, count, values.data());
-      return;
-    }
+    at::Tensor all = at::empty({slice * size_}, at::kFloat);
     finish(processes_->alltoall_base(all, own, equal_, equal_), own.nbytes());
     at::Tensor part = at::empty({slice}, at::kFloat);
     add_in_order(all, slice, part.data_ptr<float>());
@@ -322,6 +317,21 @@ class GlooGroup final : public Group {
   Traffic traffic() const override { return traffic_; }
 
  private:
+  /// Each sends everything to the other and nothing to itself. Whichever of two values comes first,
+  /// their sum has the same bits.
+  void sum_of_two(std::span<float> values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    std::vector<std::int64_t> to(2, 0);
+    to[static_cast<std::size_t>(1 - rank_)] = count;
+    std::vector<std::int64_t> from = to;
+    at::Tensor own = at::empty({count}, at::kFloat);  // a call that fails may use it for longer
+    std::memcpy(own.data_ptr(), values.data(), values.size_bytes());
+    at::Tensor other = at::empty({count}, at::kFloat);
+    finish(processes_->alltoall_base(other, own, from, to), own.nbytes());
+    const float* received = other.data_ptr<float>();
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += received[i];
+  }
+
   /// Sums parts of `count` values each, from the first to the last.
   template <class T>
   void add_in_order(const at::Tensor& parts, std::int64_t count, T* sums) const {
