@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -26,6 +27,11 @@ inline constexpr EventId kNoEvent = -1;
 
 /// The time of something that has not happened: earlier than every event.
 inline constexpr Timestamp kNever = -std::numeric_limits<Timestamp>::infinity();
+
+/// A time as a key: -0 and 0 are one time.
+inline std::uint64_t bits_of(Timestamp time) {
+  return std::bit_cast<std::uint64_t>(time == 0 ? 0.0 : time);
+}
 
 /// A node, event or row as a position in a container. REQUIRES: i >= 0.
 constexpr std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }

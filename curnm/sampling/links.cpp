@@ -15,8 +15,7 @@ class RootTable {
       : slots_(std::bit_ceil(2 * most + 1), kFree), mask_(slots_.size() - 1) {}
 
   std::int64_t number(NodeId node, Timestamp time) {
-    // -0 and 0 are one time, and so must be one key.
-    const auto bits = std::bit_cast<std::uint64_t>(time == 0 ? 0.0 : time);
+    const std::uint64_t bits = bits_of(time);
     std::uint64_t hash = (bits ^ (static_cast<std::uint64_t>(node) << 32)) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 32;
     for (std::size_t slot = hash & mask_;; slot = (slot + 1) & mask_) {

@@ -26,8 +26,6 @@ class NegativeKinds {
   /// key.split(e) and the kind alone.
   ExtraPairs draw(const EventBatch& batch, const KindCounts& counts, const Rng& key) const;
 
-  std::span<const NodeId> destinations() const { return destinations_; }
-
  private:
   struct Row;
   void add(CandidateKind kind, std::int64_t count, Row& row) const;

@@ -80,8 +80,7 @@ void NeighborSampler::sample_layer(Roots roots, const Rng& key, const Window& wi
         std::copy_n(times + first, count, row_times);
         std::copy_n(events + first, count, row_events);
       } else {
-        const Rng of_question =
-            key.split(static_cast<std::uint64_t>(node)).split(std::bit_cast<std::uint64_t>(t));
+        const Rng of_question = key.split(static_cast<std::uint64_t>(node)).split(bits_of(t));
         count = draw_positions(past.begin, past.size(), width, of_question, taken, drawn.data());
         for (std::int64_t j = 0; j < count; ++j) {
           const std::int64_t entry = drawn[static_cast<std::size_t>(j)];

@@ -12,8 +12,7 @@ namespace curnm {
 
 /// A number that identifies a node at a time, wherever it occurs: a key for draws about it.
 inline std::uint64_t draw_key(NodeId node, Timestamp time) {
-  return std::bit_cast<std::uint64_t>(time == 0 ? 0.0 : time) ^  // -0 and 0 are one time
-         static_cast<std::uint64_t>(node) * 0x9e3779b97f4a7c15;
+  return bits_of(time) ^ static_cast<std::uint64_t>(node) * 0x9e3779b97f4a7c15;
 }
 
 /// R queries: which events did `nodes[r]` take part in, strictly before `times[r]`? A node may be

@@ -36,6 +36,7 @@ double best_validation(const RunSpec& run, const LinkTask& task, const char* wal
   set_given({{"walk", walk}}, trial.decoder);
   trial.train.goal = run.train.goal;
   trial.train.select_on = run.train.select_on;
+  trial.train.features = run.train.features;
   trial.train.batch = run.train.batch;
   trial.train.seed = run.train.seed;
   trial.train.device = run.train.device;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <ostream>
 #include <set>
 #include <tuple>
@@ -440,6 +441,22 @@ TEST(NeighborSamplerTest, NeverSeesTheFuture) {
                        NeighborSampler(other, options).sample(asked.roots(), kKey));
     }
   }
+}
+
+TEST(NeighborSampler, MinusZeroAndZeroAreOneTime) {
+  std::vector<NodeId> dst(40);
+  std::iota(dst.begin(), dst.end(), 1);
+  std::vector<Timestamp> times(40);
+  std::iota(times.begin(), times.end(), -50.0);
+  const EventLog log{std::vector<NodeId>(40, 0), dst, times, 41};
+  const TemporalGraph graph(log);
+  const NeighborSampler sampler(graph, {.strategy = SamplingStrategy::kUniform, .neighbors = 5});
+  const std::vector<NodeId> nodes = {0, 0};
+  const std::vector<Timestamp> zeros = {0.0, -0.0};
+  const auto layers = sampler.sample({nodes, zeros}, Rng(1, Stream::kTest));
+  const std::vector<NodeId>& drawn = layers[0].nodes;
+  ASSERT_EQ(drawn.size(), 10U);
+  EXPECT_TRUE(std::equal(drawn.begin(), drawn.begin() + 5, drawn.begin() + 5));
 }
 
 }  // namespace
