@@ -17,6 +17,7 @@
 #include "cli/test_table.h"
 #include "curnm/base/file_lock.h"
 #include "curnm/base/files.h"
+#include "curnm/base/interrupt.h"
 #include "curnm/base/parallel.h"
 #include "curnm/base/version.h"
 #include "curnm/data/open.h"
@@ -362,6 +363,24 @@ TrainingSession resumed_session(const TrainFlags& flags, Group* group) {
   return {std::move(spec), std::move(dataset), observer, group};
 }
 
+/// A signal during the test, before which everything has been saved.
+class StoppedInTest : public Error {
+ public:
+  StoppedInTest() : Error("stopped by a signal during the test") {}
+};
+
+int say_stopped(const TrainingSession& session, const RunFolder& folder, bool json) {
+  say("\nstopped; continue with: curnm train --resume {}\n", folder.path().string());
+  if (json) {
+    const ordered_json state = {{"state", "paused"},
+                                {"run", folder.path()},
+                                {"epochs", session.records().size()},
+                                {"best_epoch", session.best_epoch()}};
+    fmt::print("{}\n", state.dump(2));
+  }
+  return received_signal() == 0 ? 0 : 128 + received_signal();
+}
+
 int run_train(const TrainFlags& flags, RunSpec spec, Group* group) {
   watch_signals();
   const bool resuming = !flags.resume.empty();
@@ -383,6 +402,11 @@ int run_train(const TrainFlags& flags, RunSpec spec, Group* group) {
   const bool complete = finished && received_signal() == 0;
   Group* together = session.test_together(complete) ? group : nullptr;
   if (group != nullptr && together == nullptr) group->leave();
+  if (complete) {
+    interrupt_check = [] {
+      if (received_signal() != 0) throw StoppedInTest();
+    };
+  }
   if (!session.is_first()) {
     if (together != nullptr) {
       session.result();  // of which rank 0 makes more
@@ -390,18 +414,14 @@ int run_train(const TrainFlags& flags, RunSpec spec, Group* group) {
     }
     return received_signal() == 0 ? 0 : 128 + received_signal();
   }
-  if (!complete) {
-    say("\nstopped; continue with: curnm train --resume {}\n", folder.path().string());
-    if (flags.json) {
-      const ordered_json state = {{"state", "paused"},
-                                  {"run", folder.path()},
-                                  {"epochs", session.records().size()},
-                                  {"best_epoch", session.best_epoch()}};
-      fmt::print("{}\n", state.dump(2));
-    }
-    return received_signal() == 0 ? 0 : 128 + received_signal();
+  if (!complete) return say_stopped(session, folder, flags.json);
+  ordered_json result;
+  try {
+    result = finish(session, folder, together);
+  } catch (const StoppedInTest& error) {
+    if (together != nullptr) together->abort(error.what());
+    return say_stopped(session, folder, flags.json);
   }
-  const ordered_json result = finish(session, folder, together);
   observer.on_result(result);
   say_if_few(session.task());
   if (flags.json) {

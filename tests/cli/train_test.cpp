@@ -246,6 +246,21 @@ TEST_F(TrainCli, AnInterruptSavesAndSaysHowToGoOn) {
 }
 
 // A run is tested as it was trained, unless the command line says otherwise.
+// The test ranks among all destinations, which takes much longer than what the signal needs.
+TEST_F(TrainCli, ASignalStopsTheTestToo) {
+  ASSERT_EQ(curnm("generate --nodes 2000 --events 20000 --out many").exit_code, 0);
+  const CommandResult stopped = shell(
+      CURNM_BINARY
+      " train many --walk off --epochs 1 --rank-among 100000 --threads 1 --out run & pid=$!; for i "
+      "in $(seq 3000); do grep -qs validation run/metrics.jsonl && [ -e run/checkpoint ] && break; "
+      "sleep 0.02; done; sleep 0.3; kill -TERM $pid; wait $pid");
+  EXPECT_EQ(stopped.exit_code, 143) << stopped.err;
+  EXPECT_TRUE(contains(stopped.err, "curnm train --resume run")) << stopped.err;
+  EXPECT_FALSE(fs::exists(folder_ / "run/result.json"));
+  ASSERT_EQ(curnm("train --resume run").exit_code, 0);
+  EXPECT_EQ(result("run")["epochs"], 1);
+}
+
 TEST_F(TrainCli, EvaluationTakesTheOptionsOfTheRun) {
   ASSERT_EQ(curnm(train("run", 1) + " --negative-seed 7 --evaluation-batch 100").exit_code, 0);
   const json as_trained = json::parse(curnm("eval run --json").out);
