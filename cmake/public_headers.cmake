@@ -3,7 +3,7 @@
 
 # Of the component core: no LibTorch.
 set(CURNM_CORE_HEADERS
-    base/column.h base/error.h base/feature_scale.h base/interrupt.h base/names.h base/options.h base/parallel.h
+    base/column.h base/error.h base/feature_scale.h base/interrupt.h base/names.h base/options.h base/pages.h base/parallel.h
     base/path.h base/registry.h base/rng.h base/types.h base/version.h
     data/append.h data/dataset.h data/id_map.h data/open.h data/reader.h data/synthetic.h
     evaluation/baselines.h evaluation/evaluate.h evaluation/goal.h evaluation/measured.h

@@ -151,6 +151,12 @@ LinkTask::LinkTask(Dataset dataset, const TaskOptions& options)
   }
 }
 
+void LinkTask::visit_memory(const PageVisitor& visit) const {
+  train_indices_.visit_memory(visit);
+  indices_.visit_memory(visit);
+  if (pairs_before_test_) pairs_before_test_->visit_memory(visit);
+}
+
 std::unique_ptr<EvaluationSet> LinkTask::make_set(std::vector<EventId> ids, const EventLog& known,
                                                   const EvaluationHistories& histories,
                                                   Timestamp observed_until) const {

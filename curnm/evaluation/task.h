@@ -124,6 +124,9 @@ class LinkTask {
   /// which a model observes what it is tested on.
   std::int64_t evaluation_batch() const { return options_.evaluation_batch; }
 
+  /// Of the indices, which are most of its memory and the same wherever the data is.
+  void visit_memory(const PageVisitor& visit) const;
+
  private:
   /// `known`: the events that may be known of.
   std::unique_ptr<EvaluationSet> make_set(std::vector<EventId> ids, const EventLog& known,

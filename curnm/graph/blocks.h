@@ -59,11 +59,11 @@ class BlockRoom {
 };
 
 /// Puts a value where an entry was placed; earlier entries move with their block.
-template <class T>
-void put(std::vector<T>& column, const PlacedEntry& placed, std::int64_t slots, T value) {
+template <class Column, class T>
+void put(Column& column, const PlacedEntry& placed, std::int64_t slots, T value) {
   if (std::ssize(column) < slots) column.resize(index(slots));
   std::copy_n(column.begin() + placed.moved.begin, placed.moved.size(), column.begin() + placed.to);
-  column[index(placed.at)] = std::move(value);
+  column[index(placed.at)] = value;
 }
 
 }  // namespace curnm

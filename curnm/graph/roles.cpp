@@ -26,7 +26,7 @@ Roles::Roles(const EventLog& log, const TemporalGraph& graph)
 void Roles::put_counts(NodeId node, const PlacedEntry& placed, bool is_source,
                        bool is_destination) {
   const bool is_first = graph_->all(node).begin == placed.at;
-  const auto add = [&](std::vector<std::int32_t>& counts, bool counts_here) {
+  const auto add = [&](Counts& counts, bool counts_here) {
     // Earlier counts move first, so that the newest of them is right before this one.
     put(counts, placed, std::ssize(graph_->events()), 0);
     const std::int32_t before = is_first ? 0 : counts[index(placed.at - 1)];
@@ -43,7 +43,12 @@ void Roles::append(NodeId src, NodeId dst, const TemporalGraph::Appended& append
   }
 }
 
-Activity Roles::find(const std::vector<std::int32_t>& counts, TemporalGraph::Range entries) const {
+void Roles::visit_memory(const PageVisitor& visit) const {
+  visit_pages(as_source_, visit);
+  visit_pages(as_destination_, visit);
+}
+
+Activity Roles::find(const Counts& counts, TemporalGraph::Range entries) const {
   if (entries.size() == 0) return {};
   const auto first = counts.begin() + entries.begin;
   const auto newest = counts.begin() + entries.end - 1;

@@ -28,14 +28,18 @@ class Roles {
   /// Follows TemporalGraph::append: the event that went there.
   void append(NodeId src, NodeId dst, const TemporalGraph::Appended& appended);
 
+  void visit_memory(const PageVisitor& visit) const;
+
  private:
+  using Counts = Pages<std::int32_t>;
+
   /// REQUIRES: `placed` is the newest entry of `node`.
   void put_counts(NodeId node, const PlacedEntry& placed, bool is_source, bool is_destination);
-  Activity find(const std::vector<std::int32_t>& counts, TemporalGraph::Range entries) const;
+  Activity find(const Counts& counts, TemporalGraph::Range entries) const;
 
   const TemporalGraph* graph_;
-  std::vector<std::int32_t> as_source_;  // [slots], of the node's entries up to this one
-  std::vector<std::int32_t> as_destination_;
+  Counts as_source_;  // [slots], of the node's entries up to this one
+  Counts as_destination_;
 };
 
 }  // namespace curnm

@@ -100,6 +100,13 @@ TemporalGraph::Range TemporalGraph::between(NodeId node, Timestamp from, Timesta
   return {first_not_before(times_.data(), range.begin, range.end, from), range.end};
 }
 
+void TemporalGraph::visit_memory(const PageVisitor& visit) const {
+  visit_pages(blocks_, visit);
+  visit_pages(partners_, visit);
+  visit_pages(times_, visit);
+  visit_pages(events_, visit);
+}
+
 Timestamp TemporalGraph::last_seen(NodeId node, Timestamp t) const {
   const Range range = before(node, t);
   return range.size() == 0 ? kNever : times_[static_cast<std::size_t>(range.end - 1)];

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "curnm/base/pages.h"
 #include "curnm/graph/blocks.h"
 #include "curnm/graph/event_log.h"
 
@@ -51,15 +52,17 @@ class TemporalGraph {
   /// than any event so far; nobody reads meanwhile. Spans and ranges from before are invalid.
   Appended append(NodeId src, NodeId dst, Timestamp time, EventId event);
 
+  void visit_memory(const PageVisitor& visit) const;
+
  private:
   PlacedEntry put_entry(NodeId node, NodeId partner, Timestamp time, EventId event);
 
-  std::vector<Range> blocks_;  // [N]
+  Pages<Range> blocks_;  // [N]
   BlockRoom room_;
   std::int64_t num_entries_ = 0;
-  std::vector<NodeId> partners_;
-  std::vector<Timestamp> times_;
-  std::vector<EventId> events_;
+  Pages<NodeId> partners_;
+  Pages<Timestamp> times_;
+  Pages<EventId> events_;
 };
 
 }  // namespace curnm

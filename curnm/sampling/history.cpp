@@ -107,6 +107,15 @@ void History::append_pair(NodeId u, NodeId v, Timestamp t) {
   put(first_times_, of_source, sources_room_.slots(), t);
 }
 
+void History::visit_memory(const PageVisitor& visit) const {
+  visit_pages(pairs_, visit);
+  visit_pages(times_, visit);
+  visit_pages(table_, visit);
+  visit_pages(sources_, visit);
+  visit_pages(pairs_by_source_, visit);
+  visit_pages(first_times_, visit);
+}
+
 std::size_t History::slot(NodeId u, NodeId v) const {
   const std::size_t mask = table_.size() - 1;
   const std::uint64_t key = static_cast<std::uint64_t>(u) << 32 | static_cast<std::uint64_t>(v);

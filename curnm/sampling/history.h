@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "curnm/base/pages.h"
 #include "curnm/base/rng.h"
 #include "curnm/graph/activity.h"
 #include "curnm/graph/blocks.h"
@@ -87,6 +88,8 @@ class History {
   /// One more node, and all below it, without events so far.
   void add_node(NodeId node);
 
+  void visit_memory(const PageVisitor& visit) const;
+
  private:
   struct Pair {
     NodeId src;
@@ -106,13 +109,13 @@ class History {
   void append_pair(NodeId u, NodeId v, Timestamp t);
 
   Partnership partnership_;
-  std::vector<Pair> pairs_;       // [P]
-  std::vector<Timestamp> times_;  // grouped by pair, ascending
+  Pages<Pair> pairs_;       // [P]
+  Pages<Timestamp> times_;  // grouped by pair, ascending
   BlockRoom times_room_;
-  std::vector<PairId> table_;            // open addressing, a power of two slots
-  std::vector<Block> sources_;           // [N]: where each u is in the two below
-  std::vector<PairId> pairs_by_source_;  // by first time
-  std::vector<Timestamp> first_times_;   // of those pairs: what the prefix search reads
+  Pages<PairId> table_;            // open addressing, a power of two slots
+  Pages<Block> sources_;           // [N]: where each u is in the two below
+  Pages<PairId> pairs_by_source_;  // by first time
+  Pages<Timestamp> first_times_;   // of those pairs: what the prefix search reads
   BlockRoom sources_room_;
 };
 

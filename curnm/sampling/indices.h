@@ -36,6 +36,14 @@ class Indices {
     transitions.append(src, dst, time);
   }
 
+  void visit_memory(const PageVisitor& visit) const {
+    graph.visit_memory(visit);
+    roles.visit_memory(visit);
+    pairs.visit_memory(visit);
+    partners.visit_memory(visit);
+    transitions.history().visit_memory(visit);
+  }
+
   TemporalGraph graph;  // entries have the event numbers of the log
   Roles roles;
   History pairs;

@@ -2,6 +2,7 @@
 
 #include "curnm/base/json.h"
 #include "curnm/base/version.h"
+#include "curnm/distributed/shared_memory.h"
 #include "curnm/prediction/link_scorer.h"
 #include "curnm/prediction/predictor.h"
 #include "curnm/prediction/replay.h"
@@ -74,7 +75,12 @@ struct TrainingSession::Parts {
       : task(std::move(dataset), given.task),
         spec(completed(std::move(given), task, observer, group)),
         trainer(task, make_learner(spec, task), spec.train, group,
-                group == nullptr ? 1 : static_cast<int>(spec.batch_ranks)) {}
+                group == nullptr ? 1 : static_cast<int>(spec.batch_ranks)) {
+    if (group == nullptr) return;
+    std::vector<std::span<const std::byte>> indices;
+    task.visit_memory([&](auto pages) { indices.push_back(pages); });
+    share_memory(*group, indices);
+  }
 
   /// The best weights, and the state before the event. REQUIRES: it is not before validation.
   Learner& best_before(EventId event) {
