@@ -71,14 +71,15 @@ namespace {
 
 /// What else there is to try: "--decoder pair, --walk on or more epochs".
 std::string remedies(const RunSpec& spec) {
+  const nlohmann::ordered_json options = options_json(spec);
   std::vector<std::string> all;
-  const bool sees_pairs = spec.train.decoder == "pair";
-  const bool mixes = options_json(spec)["miner"].value("outputs", "single") == "questions";
-  if (!sees_pairs || !mixes) {
-    all.push_back(fmt::format("{}{}{}", sees_pairs ? "" : "--decoder pair",
-                              sees_pairs || mixes ? "" : " ", mixes ? "" : "--miner mixture"));
+  if (spec.train.decoder != "pair") all.emplace_back("--decoder pair");
+  if (!options["miner"].contains("outputs")) {
+    all.emplace_back("--miner curnm");
+  } else if (all.empty() && options["miner"]["outputs"] == "single") {
+    all.emplace_back("--outputs questions");
   }
-  if (options_json(spec)["decoder"].value("walk", "off") == "off") all.emplace_back("--walk on");
+  if (options["decoder"].value("walk", "off") == "off") all.emplace_back("--walk on");
   return fmt::format("{}{}more epochs", fmt::join(all, ", "), all.empty() ? "" : " or ");
 }
 

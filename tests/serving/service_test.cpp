@@ -1,6 +1,7 @@
 #include "curnm/serving/service.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -144,6 +145,27 @@ TEST(ServiceTest, WhatWasAcknowledgedIsThereAfterARestart) {
   Fixture again(folder.path() / "state", {.late = Late::kAccept});
   EXPECT_EQ(again.ask("GET", question).body, before);
   EXPECT_EQ(again.ask("GET", "/healthz").body["late"], 1);
+}
+
+TEST(ServiceTest, WhatIsForgottenIsSaidAndStaysSoAfterARestart) {
+  const TemporaryFolder folder;
+  const ServiceOptions options{.keep = {.events = 100}};
+  const std::string past = fmt::format("/v1/topk?src=1&k=3&time={}", network().events.time[400]);
+  json present;
+  {
+    Fixture server(folder.path() / "state", options);
+    for (int i = 0; i < 300; ++i) {
+      ASSERT_EQ(server.tell("1", std::to_string(2 + i % 30), after() + i), "200");
+    }
+    EXPECT_EQ(server.refusal("GET", past), "410 forgotten");
+    present = server.ask("GET", "/v1/topk?src=1&k=3").body;
+    EXPECT_EQ(present["events"], 1100) << "also those that are forgotten are counted";
+  }
+  Fixture again(folder.path() / "state", options);
+  EXPECT_EQ(again.refusal("GET", past), "410 forgotten");
+  EXPECT_EQ(again.ask("GET", "/v1/topk?src=1&k=3").body, present);
+  Fixture everything(folder.path() / "state of another");
+  EXPECT_EQ(everything.refusal("GET", past), "200");
 }
 
 TEST(ServiceTest, ATokenIsAskedForWhereThereIsOne) {
