@@ -118,8 +118,7 @@ void History::visit_memory(const PageVisitor& visit) const {
 
 std::size_t History::slot(NodeId u, NodeId v) const {
   const std::size_t mask = table_.size() - 1;
-  const std::uint64_t key = static_cast<std::uint64_t>(u) << 32 | static_cast<std::uint64_t>(v);
-  std::size_t at = ((key ^ key >> 29) * 0x9e3779b97f4a7c15 >> 20) & mask;
+  std::size_t at = first_slot(u, v);
   while (table_[at] != kNoPair) {
     const Pair& pair = pairs_[index(table_[at])];
     if (pair.src == u && pair.dst == v) break;
