@@ -22,6 +22,12 @@ def _array(values: ArrayLike, name: str) -> np.ndarray:
         raise Error(f"{name} is no array: {error}") from error
 
 
+def _is_column(values: ArrayLike, dtype: type) -> bool:
+    """What most calls have: checks of anything else would take longer than to sample for it."""
+    return (type(values) is np.ndarray and values.ndim == 1 and values.size > 1
+            and values.dtype == dtype and values.flags.c_contiguous)
+
+
 def is_integer(values: ArrayLike, name: str) -> bool:
     array = _array(values, name)
     return array.size == 0 or array.dtype.kind in "iu"
@@ -29,6 +35,8 @@ def is_integer(values: ArrayLike, name: str) -> bool:
 
 def nodes(values: ArrayLike, name: str) -> np.ndarray:
     """Numbers of nodes: int64, one dimension (a single number becomes an array)."""
+    if _is_column(values, np.int64):
+        return values
     array = np.atleast_1d(_array(values, name))
     if array.size == 0:
         array = array.astype(np.int64)
@@ -41,6 +49,8 @@ def nodes(values: ArrayLike, name: str) -> np.ndarray:
 
 def times(values: ArrayLike, name: str = "time", size: int | None = None) -> np.ndarray:
     """float64, one dimension; a single time stands for `size` of them. Dates are seconds since 1970."""
+    if _is_column(values, np.float64):
+        return values
     array = np.atleast_1d(_array(values, name))
     if array.dtype.kind == "M":
         array = array.astype("datetime64[ns]").astype(np.int64) / 1e9
