@@ -91,9 +91,10 @@ std::string against_rule_text(const Verdict& verdict) {
                      score_text(verdict.rule.value));
 }
 
+bool is_alone(const Verdict& verdict) { return verdict.next.empty() && verdict.best.size() == 1; }
+
 std::string text_of(const Verdict& verdict) {
-  const bool alone = verdict.next.empty() && verdict.best.size() == 1;
-  const std::string_view verb = alone                      ? "has"
+  const std::string_view verb = is_alone(verdict)          ? "has"
                                 : verdict.best.size() == 1 ? "is best with"
                                                            : "share the best score,";
   return fmt::format("{} {} {}{}{}.", list_text(verdict.best), verb, score_text(verdict.score.mean),
@@ -107,10 +108,11 @@ struct Wins {
   std::size_t significant = 0;
 };
 
-/// Those who are best somewhere, most often first.
+/// Those who are best somewhere, most often first; where nobody is alone.
 std::vector<Wins> wins_of(const std::vector<Verdict>& verdicts) {
   std::vector<Wins> wins;
   for (const Verdict& verdict : verdicts) {
+    if (is_alone(verdict)) continue;
     const std::string name = list_text(verdict.best);
     auto found = std::find_if(wins.begin(), wins.end(),
                               [&](const Wins& other) { return other.name == name; });
@@ -127,6 +129,8 @@ std::vector<Wins> wins_of(const std::vector<Verdict>& verdicts) {
 
 std::string wins_text(const Verdicts& all, std::string_view contests) {
   const std::vector<Wins> wins = wins_of(all.verdicts);
+  const auto alone = std::ranges::count_if(all.verdicts, is_alone);
+  const std::size_t contested = all.verdicts.size() - static_cast<std::size_t>(alone);
   std::vector<std::string> parts;
   std::size_t others = 0;
   for (const Wins& of : wins) {
@@ -134,10 +138,10 @@ std::string wins_text(const Verdicts& all, std::string_view contests) {
       others += of.count;
       continue;
     }
-    std::string part =
-        parts.empty() ? fmt::format("{} {} best on {} of {} {}", of.name, of.shared ? "are" : "is",
-                                    of.count, all.verdicts.size(), contests)
-                      : fmt::format("{} on {}", of.name, of.count);
+    std::string part = parts.empty()
+                           ? fmt::format("{} {} best on {} of {} {}", of.name,
+                                         of.shared ? "are" : "is", of.count, contested, contests)
+                           : fmt::format("{} on {}", of.name, of.count);
     if (all.comparisons > 0 && !of.shared) {
       part += of.significant == 0          ? " (not significantly)"
               : of.significant == of.count ? " (significantly)"
@@ -158,10 +162,10 @@ std::string rules_text(const Verdicts& all) {
     if (verdict.to_rule != Standing::kAbove) not_above.push_back(verdict.subject);
   }
   if (known == 0) return "";
-  if (not_above.empty()) return "; always above the best rule";
-  if (not_above.size() == known) return "; nowhere above the best rule";
-  return fmt::format("; above the best rule on {} of {}, not on {}", known - not_above.size(),
-                     known, list_text(not_above));
+  if (not_above.empty()) return "always above the best rule";
+  if (not_above.size() == known) return "nowhere above the best rule";
+  return fmt::format("above the best rule on {} of {}, not on {}", known - not_above.size(), known,
+                     list_text(not_above));
 }
 
 bool has_rule(const Verdicts& all) {
@@ -171,7 +175,10 @@ bool has_rule(const Verdicts& all) {
 
 std::string text_of(const Verdicts& all, std::string_view contests) {
   if (all.verdicts.size() == 1) return text_of(all.verdicts.front());
-  return wins_text(all, contests) + rules_text(all) + ".";
+  const std::string wins = wins_text(all, contests);
+  const std::string rules = rules_text(all);
+  if (wins.empty() && rules.empty()) return "";
+  return fmt::format("{}{}{}.", wins, wins.empty() || rules.empty() ? "" : "; ", rules);
 }
 
 /// The contests of an experiment's grid, and those of its variants.
@@ -224,6 +231,7 @@ std::vector<SheetCell> verdict_row(const std::string& about, const Verdict& verd
 
 /// Answers that are the same by several scores are given once.
 void add_finding(std::vector<Finding>& findings, Finding finding) {
+  if (finding.text.empty()) return;
   for (Finding& other : findings) {
     if (other.text != finding.text) continue;
     other.about += "; " + finding.about;

@@ -86,6 +86,19 @@ TEST(FindingsTest, SeveralNetworksAreCounted) {
             "significantly); above the best rule on 1 of 3, not on b and c.\n");
 }
 
+TEST(FindingsTest, WhoIsAloneHasNotWon) {
+  ResultSet results;
+  add_seeds(results, "a", "tgn", "random", {.5}, .8);
+  add_seeds(results, "b", "tgn", "random", {.9}, .8);
+  EXPECT_TRUE(
+      findings_in(results).starts_with("AP, trans: above the best rule on 1 of 2, not on a.\n"))
+      << findings_in(results);
+  add_seeds(results, "b", "tgn", "curnm", {.95}, .8);
+  EXPECT_TRUE(findings_in(results).starts_with(
+      "AP, trans: curnm is best on 1 of 1 networks; above the best rule on 1 of 2, not on a.\n"))
+      << findings_in(results);
+}
+
 TEST(FindingsTest, OnlyTheFirstOfManyWinnersAreNamed) {
   ResultSet results;
   for (const char* network : {"a", "b", "c", "d", "e"}) {
