@@ -82,9 +82,10 @@ class ArchiveUnpacker final : public Unpacker {
 /// Null for a file that is not compressed.
 std::unique_ptr<Unpacker> make_unpacker(std::string_view bytes, const fs::path& path) {
   if (bytes.starts_with("\x1f\x8b")) return std::make_unique<GzipUnpacker>(path);
-  // The second is a file without content.
-  if (bytes.starts_with("BZh") && (bytes.substr(4).starts_with("1AY&SY") ||
-                                   bytes.substr(4).starts_with("\x17\x72\x45\x38\x50\x90"))) {
+  // Behind a digit; the second is a file without content.
+  const std::string_view block = bytes.substr(std::min<std::size_t>(4, bytes.size()));
+  if (bytes.starts_with("BZh") &&
+      (block.starts_with("1AY&SY") || block.starts_with("\x17\x72\x45\x38\x50\x90"))) {
     return std::make_unique<ArchiveUnpacker>(path, "bzip2");
   }
   if (bytes.starts_with("\x28\xb5\x2f\xfd")) {

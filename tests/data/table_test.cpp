@@ -354,6 +354,16 @@ TEST_F(TableTest, TruncatedFilesOfEveryKindAreRefused) {
   }
 }
 
+TEST_F(TableTest, EveryBeginningOfAPackedFileIsRefused) {
+  for (const char* name : {"a.csv.bz2", "a.csv.zst"}) {
+    const auto path = write_packed(folder_ / name, "src,dst,time\na,b,1\nb,c,2\n");
+    while (const auto size = std::filesystem::file_size(path)) {
+      std::filesystem::resize_file(path, size - 1);
+      EXPECT_TRUE(fails([&] { read_network(path); }, {path.string()})) << name << ", " << size - 1;
+    }
+  }
+}
+
 TEST_F(TableTest, SmallFilesDoNotUnpackToAnySize) {
   const auto table = [](std::size_t bytes) {
     std::string text = "src,dst,time\n";
