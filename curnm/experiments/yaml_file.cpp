@@ -7,6 +7,7 @@
 
 #include "curnm/base/error.h"
 #include "curnm/base/names.h"
+#include "curnm/base/printable.h"
 
 namespace curnm {
 namespace {
@@ -153,6 +154,7 @@ void YamlFile::known_name(const YAML::Mark& mark, std::string_view kind, const s
 std::string YamlFile::text(const YAML::Node& node) const {
   if (!node.IsScalar()) wrong(node, "a single value was expected here");
   if (has_control_characters(node.Scalar())) wrong(node, "control characters are not allowed");
+  if (!is_text(node.Scalar())) wrong(node, "this is not UTF-8 text");
   return node.Scalar();
 }
 

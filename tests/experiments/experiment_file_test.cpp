@@ -338,6 +338,14 @@ TEST(ExperimentFileLimits, ControlCharactersAreRefused) {
             std::string::npos);
 }
 
+TEST(ExperimentFileLimits, WhatIsNotUtf8IsRefused) {
+  for (const char* more : {"title: \xb2\n", "name: \xb2\n", "options: {batch: \xb2}\n",
+                           "options: {\xb2: 5}\n", "variants: {\xb2: {}}\n"}) {
+    const std::string error = parse_error(std::string(kSmall) + more);
+    EXPECT_NE(error.find("this is not UTF-8 text"), std::string::npos) << error;
+  }
+}
+
 TEST(ExperimentFileLimits, AKeyTwiceBesideAMergeIsFound) {
   EXPECT_NE(parse_error(std::string(kSmall) +
                         "variants: {a: &a {epochs: 1}, b: {<<: *a, pool: 1, pool: 2}}\n")
